@@ -1,0 +1,34 @@
+"""MobileNetV1 (Howard et al., arXiv 1704.04861) for small images.
+
+The first layer and the first two blocks keep the resolution that the paper's 224x224 version halves, so
+that a 32x32 image still has 2x2 pixels before the global average.
+"""
+
+from torch import nn
+
+from flockwise.errors import InputError
+
+# (output channels, stride) of each depthwise-separable block.
+_BLOCKS = (
+    (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2),
+    (512, 1), (512, 1), (512, 1), (512, 1), (512, 1), (1024, 2), (1024, 1),
+)  # fmt: skip
+
+
+def mobilenet(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+    """MobileNetV1 at full width: 3.2 million parameters and batch normalisation."""
+    incoming, height, width = input_shape
+    if height < 16 or width < 16:
+        raise InputError(f"input_shape = {input_shape}: MobileNet needs at least 16x16 pixels; use `cnn`")
+    layers = _normalised(nn.Conv2d(incoming, 32, 3, padding=1, bias=False))
+    incoming = 32
+    for outgoing, stride in _BLOCKS:
+        depthwise = nn.Conv2d(incoming, incoming, 3, stride=stride, padding=1, groups=incoming, bias=False)
+        layers += _normalised(depthwise)
+        layers += _normalised(nn.Conv2d(incoming, outgoing, 1, bias=False))
+        incoming = outgoing
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(incoming, classes))
+
+
+def _normalised(convolution: nn.Conv2d) -> list[nn.Module]:
+    return [convolution, nn.BatchNorm2d(convolution.out_channels), nn.ReLU()]
