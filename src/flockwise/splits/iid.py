@@ -1,0 +1,25 @@
+"""Every client draws from the same distribution: the case in which one model fits all."""
+
+from collections.abc import Sequence
+
+from flockwise.data import Dataset, Federation, Shard
+from flockwise.splits.uniform import deal_uniformly
+
+
+def iid(
+    dataset: Dataset,
+    clients: int = 100,
+    seed: int = 0,
+    sizes: str | Sequence[int] = "equal",
+    samples: int | None = None,
+    validation: float = 0.1,
+    test: int | None = None,
+) -> Federation:
+    """Shuffle and deal. All clients are of one group.
+
+    >>> from flockwise.data import load
+    >>> iid(load("digits"), clients=10, samples=100, test=20).sizes("train").tolist()
+    [90, 90, 90, 90, 90, 90, 90, 90, 90, 90]
+    """
+    dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test)
+    return Federation(dataset, tuple(Shard(*parts, group=0) for parts in dealt))

@@ -1,0 +1,64 @@
+"""Groups of clients that name two classes the other way round (FL+HC and FLIC; after Sattler et al.).
+
+Same features, different labels: within a group two labels are swapped, so no single model can be
+right for all groups. FLIC uses 5 groups on MNIST (0 and 1 swapped, 2 and 3, ...), FL+HC 4.
+"""
+
+from collections.abc import Sequence
+
+from flockwise.data import Dataset, Federation, Shard
+from flockwise.errors import InputError
+from flockwise.splits.sizes import check_clients
+from flockwise.splits.uniform import deal_uniformly
+
+
+def label_swap(
+    dataset: Dataset,
+    clients: int = 100,
+    seed: int = 0,
+    groups: int = 5,
+    pairs: Sequence[Sequence[int]] | None = None,
+    sizes: str | Sequence[int] = "equal",
+    samples: int | None = None,
+    validation: float = 0.1,
+    test: int | None = None,
+) -> Federation:
+    """Deal at random, then swap labels `pairs[group]` for the clients of each group.
+
+    Client k is of group k mod `groups`. Without `pairs`, group g swaps labels 2g and 2g + 1.
+
+    >>> from flockwise.data import load
+    >>> label_swap(load("digits"), clients=10).shards[1].relabel
+    (0, 1, 3, 2, 4, 5, 6, 7, 8, 9)
+    """
+    check_clients(clients, groups)
+    swaps = [_relabel(pair, dataset.classes) for pair in _pairs(groups, pairs, dataset.classes)]
+    dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test)
+    shards = (
+        Shard(*parts, relabel=swaps[client % groups], group=client % groups)
+        for client, parts in enumerate(dealt)
+    )
+    return Federation(dataset, tuple(shards))
+
+
+def _pairs(groups: int, pairs: Sequence[Sequence[int]] | None, classes: int) -> Sequence[Sequence[int]]:
+    if pairs is None:
+        if 2 * groups > classes:
+            raise InputError(
+                f"groups = {groups}: must be at most {classes // 2}, one per pair of the {classes} classes; "
+                "give pairs to choose overlapping ones"
+            )
+        return [(2 * group, 2 * group + 1) for group in range(groups)]
+    if len(pairs) != groups:
+        raise InputError(f"pairs = {len(pairs)} pairs: must be {groups}, one per group")
+    if len({tuple(sorted(pair)) for pair in pairs}) < groups:
+        raise InputError(f"pairs = {list(map(list, pairs))}: must differ, or two groups are the same")
+    return pairs
+
+
+def _relabel(pair: Sequence[int], classes: int) -> tuple[int, ...]:
+    if len(pair) != 2 or pair[0] == pair[1] or not all(0 <= label < classes for label in pair):
+        raise InputError(f"pairs = {list(pair)}: each must be two different labels of 0 to {classes - 1}")
+    names = list(range(classes))
+    names[pair[0]], names[pair[1]] = names[pair[1]], names[pair[0]]
+    return tuple(names)
