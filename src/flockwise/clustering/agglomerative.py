@@ -1,0 +1,78 @@
+"""Agglomerative clustering of clients with a distance threshold, as in FL+HC (Briggs et al., Algorithm 1)."""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy.cluster import hierarchy
+
+from flockwise.clustering.automatic_cut import automatic_threshold
+from flockwise.clustering.checks import in_order, points, square
+from flockwise.errors import InputError
+from flockwise.types import Labels, Square
+
+Linkage = Literal["average", "complete", "single", "ward"]
+
+
+def agglomerative(
+    distance: Square | None = None,
+    linkage: Linkage = "complete",
+    threshold: float | Literal["auto"] = "auto",
+    *,
+    points: Any = None,
+) -> Labels:
+    """Flocks whose merging distance is at most `threshold`; a higher one gives fewer flocks.
+
+    Ward is defined on Euclidean distances, whose scale its heights share; give `points` (clients x
+    features) instead of the distances to have them computed. `"auto"` chooses the threshold, see
+    `automatic_threshold`.
+    """
+    matrix = _distances(distance, points)
+    if threshold == "auto":
+        chosen = automatic_threshold(matrix, dendrogram(matrix, linkage))
+    elif isinstance(threshold, str) or not threshold >= 0:
+        raise InputError(f'threshold = {threshold!r}: must be a distance of at least 0, or "auto"')
+    else:
+        chosen = float(threshold)
+    if len(matrix) == 1:
+        return np.zeros(1, dtype=np.int64)
+    return in_order(hierarchy.fcluster(dendrogram(matrix, linkage), chosen, criterion="distance"))
+
+
+def dendrogram(
+    distance: Square | None = None, linkage: Linkage = "complete", *, points: Any = None
+) -> np.ndarray:
+    """The merges as SciPy's linkage matrix: rows of (left, right, height, size), one fewer than clients."""
+    matrix = _distances(distance, points)
+    if linkage not in get_args(Linkage):
+        raise InputError(f"linkage = {linkage!r}: must be one of {', '.join(get_args(Linkage))}")
+    count = len(matrix)
+    if count == 1:
+        return np.empty((0, 4))
+    upper = matrix[np.triu_indices(count, 1)]
+    merges: np.ndarray = hierarchy.linkage(upper, method=linkage)
+    return merges
+
+
+def _distances(distance: Square | None, rows: Any) -> Square:
+    if (distance is None) == (rows is None):
+        raise InputError("distance and points: give exactly one of them")
+    if rows is not None:
+        return _euclidean(points(rows))
+    matrix = square(distance, "distance")
+    if float(matrix.min()) < 0:
+        if float(matrix.min()) < -1e-6 * float(matrix.max()):
+            raise InputError(
+                f"distance has the entry {matrix.min():.3g}: distances are never negative; "
+                "for a similarity s in [0, 1] use 1 - s"
+            )
+        matrix = np.maximum(matrix, 0)
+    if float(np.abs(np.diagonal(matrix)).max()) > 1e-3 * float(matrix.max()):
+        raise InputError("distance has a diagonal that is not 0: is it a similarity? use 1 - similarity")
+    return matrix
+
+
+def _euclidean(rows: np.ndarray) -> Square:
+    from scipy.spatial.distance import pdist, squareform
+
+    matrix: Square = squareform(pdist(rows))
+    return matrix
