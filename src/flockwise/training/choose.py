@@ -1,0 +1,28 @@
+"""Which trainer a model gets, and why."""
+
+from typing import Literal
+
+from torch import nn
+
+from flockwise.errors import InputError
+from flockwise.training.generic import GenericTrainer
+from flockwise.training.recipe import Recipe, Trainer
+
+
+def choose_trainer(
+    module: nn.Module,
+    sample_shape: tuple[int, ...],
+    recipe: Recipe,
+    device: str = "cpu",
+    prefer: Literal["auto", "native", "generic"] = "auto",
+) -> tuple[Trainer, str]:
+    """The fastest trainer for this module, and one line that says which it is and why.
+
+    `sample_shape` is (channels, height, width) or (features,). `prefer="native"` asks for the compiled
+    kernels, but like `"auto"` it falls back to torch where they cannot serve; `"generic"` always uses torch.
+    """
+    if prefer not in ("auto", "native", "generic"):
+        raise InputError(f"prefer = {prefer!r}: must be auto, native or generic")
+    if len(sample_shape) not in (1, 3) or min(sample_shape) < 1:
+        raise InputError(f"sample_shape = {sample_shape}: must be (channels, height, width) or (features,)")
+    return GenericTrainer(module, sample_shape, device), "generic path: no native kernels for this model"

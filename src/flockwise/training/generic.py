@@ -1,0 +1,113 @@
+"""Local training of any module with torch.
+
+Faster than the usual loop for four reasons: no DataLoader, no optimiser object, the channels last in
+memory, and 1x1 convolutions as matrix products. One model at a time on one thread: batching several
+clients (vmap), torch.compile and intra-op threads were all slower when measured.
+"""
+
+import copy
+import zlib
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from flockwise.models.layout import Layout
+from flockwise.training.inputs import as_tensor, check_orders, check_samples
+from flockwise.training.memory import keep_freed_memory
+from flockwise.training.pointwise import use_pointwise
+from flockwise.training.recipe import Classes, Orders, Recipe, Samples
+from flockwise.types import Vector
+
+_EVALUATION_BATCH = 256
+
+
+class GenericTrainer:
+    """Trains copies of one module with stochastic gradient descent; see `Trainer` for the contract."""
+
+    def __init__(self, module: nn.Module, sample_shape: tuple[int, ...], device: str = "cpu") -> None:
+        keep_freed_memory()
+        self._layout = Layout.of(module)
+        self._sample_shape = tuple(sample_shape)
+        self._device = torch.device(device)
+        self._module = copy.deepcopy(module).to(self._device)
+        use_pointwise(self._module)
+        if len(sample_shape) == 3:
+            self._module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._parameters: list[torch.Tensor] = [p for p in self._module.parameters() if p.requires_grad]
+
+    def train(
+        self, vector: Vector, x: Samples, y: Classes, orders: Orders, recipe: Recipe
+    ) -> tuple[Vector, float]:
+        """See `Trainer.train`. Dropout and the like draw from a generator seeded by the orders."""
+        check_samples(x, y, self._sample_shape)
+        check_orders(orders, len(y), recipe)
+        samples, classes = self._tensors(x, y)
+        self._layout.write(self._module, vector)
+        self._module.train()
+        step = _Steps(self._parameters, recipe)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(zlib.crc32(np.ascontiguousarray(orders).tobytes()))
+            for order in orders:
+                total = torch.zeros((), dtype=torch.float64)
+                for batch in torch.split(
+                    torch.from_numpy(np.array(order)).to(self._device), recipe.batch_size
+                ):
+                    logits = self._module(self._images(samples.index_select(0, batch)))
+                    loss = functional.cross_entropy(logits, classes.index_select(0, batch))
+                    step(torch.autograd.grad(loss, self._parameters, materialize_grads=True))
+                    total += loss.detach().cpu() * len(batch)
+        return self._layout.read(self._module), float(total) / len(y)
+
+    def losses(self, vector: Vector, x: Samples, y: Classes) -> tuple[float, int]:
+        """See `Trainer.losses`; batch normalisation uses its running statistics."""
+        check_samples(x, y, self._sample_shape)
+        samples, classes = self._tensors(x, y)
+        self._layout.write(self._module, vector)
+        self._module.eval()
+        total, correct = 0.0, 0
+        with torch.inference_mode():
+            batches = zip(
+                torch.split(samples, _EVALUATION_BATCH), torch.split(classes, _EVALUATION_BATCH), strict=True
+            )
+            for images, expected in batches:
+                logits = self._module(self._images(images))
+                total += float(functional.cross_entropy(logits, expected, reduction="sum"))
+                correct += int((logits.argmax(1) == expected).sum())
+        return total / len(y), correct
+
+    def _tensors(self, x: Samples, y: Classes) -> tuple[torch.Tensor, torch.Tensor]:
+        return as_tensor(x).to(self._device), as_tensor(y).to(self._device)
+
+    def _images(self, samples: torch.Tensor) -> torch.Tensor:
+        """What the module expects: (n, channels, height, width), still with the channels last in memory."""
+        return samples.permute(0, 3, 1, 2) if samples.dim() == 4 else samples
+
+
+class _Steps:
+    """The steps of torch.optim.SGD, plus the pull of FedProx towards the starting point."""
+
+    def __init__(self, parameters: list[torch.Tensor], recipe: Recipe) -> None:
+        self._parameters = parameters
+        self._recipe = recipe
+        self._start = [p.detach().clone() for p in parameters] if recipe.proximal else []
+        self._velocity: list[torch.Tensor] = []
+
+    @torch.no_grad()
+    def __call__(self, gradients: tuple[torch.Tensor, ...]) -> None:
+        """Move the parameters; the gradients may be overwritten."""
+        recipe, moves = self._recipe, list(gradients)
+        if recipe.proximal:
+            drift = torch._foreach_add(self._parameters, self._start, alpha=-1)
+            moves = list(torch._foreach_add(moves, drift, alpha=recipe.proximal))
+        if recipe.weight_decay:
+            moves = list(torch._foreach_add(moves, self._parameters, alpha=recipe.weight_decay))
+        if recipe.momentum:
+            if self._velocity:
+                torch._foreach_mul_(self._velocity, recipe.momentum)
+                torch._foreach_add_(self._velocity, moves)
+            else:
+                self._velocity = [move.clone() for move in moves]
+            moves = self._velocity
+        torch._foreach_add_(self._parameters, moves, alpha=-recipe.learning_rate)

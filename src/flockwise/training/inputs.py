@@ -1,0 +1,52 @@
+"""Checks and views of the arrays that trainers are given."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from flockwise.errors import InputError
+from flockwise.training.recipe import Classes, Orders, Recipe, Samples
+
+
+class _WritableClaim:
+    """Shares an array's memory and calls it writable: torch warns about read-only memory it never writes."""
+
+    def __init__(self, array: NDArray) -> None:
+        self.owner = array
+        description = dict(array.__array_interface__)
+        description["data"] = (description["data"][0], False)
+        self.__array_interface__ = description
+
+
+def as_tensor(array: NDArray | torch.Tensor) -> torch.Tensor:
+    """The same memory as a tensor; it must not be written to."""
+    if isinstance(array, torch.Tensor):
+        return array
+    return torch.from_numpy(array if array.flags.writeable else np.asarray(_WritableClaim(array)))
+
+
+def as_array(samples: NDArray | torch.Tensor, dtype: type) -> NDArray:
+    """The same memory as a row-major array; copied only where type or order differ."""
+    array = samples.detach().cpu().numpy() if isinstance(samples, torch.Tensor) else samples
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def check_samples(x: Samples, y: Classes, sample_shape: tuple[int, ...]) -> None:
+    """Refuse samples that are not (n, height, width, channels) or (n, features) as the model needs them."""
+    expected = (*sample_shape[1:], sample_shape[0])
+    if tuple(x.shape[1:]) != expected:
+        raise InputError(f"x of shape {tuple(x.shape)}: must be (n, {', '.join(map(str, expected))})")
+    if tuple(y.shape) != (x.shape[0],) or not len(y):
+        raise InputError(
+            f"y of shape {tuple(y.shape)}: must be ({x.shape[0]},) and not empty, one class a sample"
+        )
+
+
+def check_orders(orders: Orders, samples: int, recipe: Recipe) -> None:
+    """Refuse orders that are not one row of sample numbers for each epoch."""
+    if orders.shape != (recipe.epochs, samples):
+        raise InputError(
+            f"orders of shape {orders.shape}: must be (epochs, n) = ({recipe.epochs}, {samples})"
+        )
+    if orders.min() < 0 or orders.max() >= samples:
+        raise InputError(f"orders reach from {orders.min()} to {orders.max()}: must be 0 to {samples - 1}")

@@ -1,0 +1,63 @@
+"""What a client does in a round of local training, and what every trainer can do."""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from flockwise.errors import InputError
+from flockwise.types import Vector
+
+Samples: TypeAlias = NDArray[np.float32] | torch.Tensor  # (n, height, width, channels) or (n, features)
+Classes: TypeAlias = NDArray[np.int64] | torch.Tensor  # (n,)
+Orders: TypeAlias = NDArray[np.int64]  # (epochs, n) a permutation of the samples for each epoch
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings of local stochastic gradient descent.
+
+    `proximal` is the mu of FedProx: the loss gains mu/2 times the squared distance to the model received.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    proximal: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise InputError(f"epochs = {self.epochs}: must be at least 1")
+        if self.batch_size < 1:
+            raise InputError(f"batch_size = {self.batch_size}: must be at least 1; 10 is usual")
+        if not 0 <= self.momentum < 1:
+            raise InputError(f"momentum = {self.momentum}: must be at least 0 and below 1; 0.9 is usual")
+        for field in ("learning_rate", "weight_decay", "proximal"):
+            if not 0 <= getattr(self, field) < float("inf"):
+                raise InputError(f"{field} = {getattr(self, field)}: must be a finite number, 0 or more")
+
+
+class Trainer(Protocol):
+    """Trains and evaluates models of one architecture on one core.
+
+    Images are float32 with the channels last, (n, height, width, channels); other samples are
+    (n, features). Nothing passed in is changed, and the same arguments give the same bits.
+    """
+
+    def train(
+        self, vector: Vector, x: Samples, y: Classes, orders: Orders, recipe: Recipe
+    ) -> tuple[Vector, float]:
+        """The model after local training, and the mean training loss of the last epoch.
+
+        Epoch `e` visits the samples in the order `orders[e]`, in batches of `recipe.batch_size`; the last
+        batch may be smaller. The loss of a sample is the one before the step that it takes part in.
+        """
+        ...
+
+    def losses(self, vector: Vector, x: Samples, y: Classes) -> tuple[float, int]:
+        """The mean cross-entropy of the model and how many samples it classifies correctly."""
+        ...
