@@ -1,0 +1,136 @@
+"""How flocks are found among clients: a similarity, a clusterer, and a test that the flocks are real."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+
+from flockwise.clustering import bipartition
+from flockwise.pieces.evidence import Known
+from flockwise.types import Labels, Square
+
+Kind = Literal["similarity", "distance", "points"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Flocks found among some clients, with the evidence for them."""
+
+    clients: Labels
+    labels: Labels  # (clients,) 0..flocks-1
+    square: Square | None = None  # the similarities (or distances) they were found in
+    facts: Mapping[str, float] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def flocks(self) -> int:
+        """How many flocks."""
+        return int(self.labels.max(initial=-1)) + 1
+
+
+class Grouping(Protocol):
+    """Finds flocks among known clients; `round` is the current one."""
+
+    def find(self, known: Known, round: int) -> Found:
+        """Flocks among these clients; one flock means: nothing to tell apart."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A way to compare clients, and what its numbers mean."""
+
+    name: str
+    kind: Kind
+    compare: Callable[[Known], Square]
+    top: float = 1.0  # the similarity of a client with itself
+
+
+def as_kind(square: Square, measure: Measure, wanted: Kind, power: float = 1.0) -> Square:
+    """Turn similarities into distances or the reverse, whichever a clusterer takes."""
+    if wanted == measure.kind:
+        return square if power == 1.0 else square**power
+    if wanted == "distance":
+        return np.maximum(measure.top - square, 0.0)
+    others = square[~np.eye(len(square), dtype=bool)]
+    low, high = (np.nanmin(others), np.nanmax(others)) if len(others) else (0.0, 1.0)
+    scaled = 1.0 - (square - low) / max(high - low, np.finfo(np.float64).tiny)  # communities, eq. 3
+    return np.asarray(np.clip(scaled, 0.0, 1.0) ** power)
+
+
+def separation(square: Square, labels: Labels, kind: Kind) -> float:
+    """How far apart flocks are, in standard deviations of the values inside flocks.
+
+    Near 0 for flocks drawn at random out of one population; noise alone stays well below 1.
+    """
+    sign = 1.0 if kind == "similarity" else -1.0
+    pairs = np.triu_indices(len(labels), k=1)
+    values = sign * square[pairs]
+    inside = (labels[:, None] == labels[None, :])[pairs] & np.isfinite(values)
+    across = ~inside & np.isfinite(values)
+    if not inside.any() or not across.any():
+        return 0.0
+    spread = float(np.sqrt((values[inside].var() + values[across].var()) / 2))
+    gap = float(values[inside].mean() - values[across].mean())
+    return gap / spread if spread > 0 else (np.inf if gap > 0 else 0.0)
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """Compare, cluster, and keep the flocks only if they are further apart than noise."""
+
+    measure: Measure
+    cluster: Callable[[np.ndarray], Labels]
+    takes: Kind
+    power: float = 1.0
+    min_separation: float = 0.0
+    describe: Callable[[np.ndarray, Labels], Mapping[str, float]] | None = None
+    draw: Callable[[np.ndarray], Mapping[str, np.ndarray]] | None = None
+
+    def find(self, known: Known, round: int) -> Found:
+        """Flocks among these clients."""
+        square = self.measure.compare(known) if len(known.clients) else np.zeros((0, 0))
+        if len(known.clients) < 2:
+            return Found(known.clients, np.zeros(len(known.clients), dtype=np.int64), square)
+        taken = known.rows if self.takes == "points" else as_kind(square, self.measure, self.takes, self.power)
+        labels = np.asarray(self.cluster(taken), dtype=np.int64)
+        apart = separation(square, labels, self.measure.kind)
+        facts = {"separation": apart, **(self.describe(taken, labels) if self.describe else {})}
+        if apart < self.min_separation:
+            labels = np.zeros_like(labels)
+        return Found(known.clients, labels, square, facts, self.draw(taken) if self.draw else {})
+
+
+@dataclass(frozen=True)
+class Bipartition:
+    """Split in two where the largest similarity across is smallest, if that is below a threshold.
+
+    `decay` lowers the threshold as training goes on: threshold / (1 + decay * (round - 1)).
+    `eps1`, `eps2` are the stationarity gate of the original CFL: split only if the mean update is shorter
+    than eps1 while the longest is longer than eps2 (None: no gate).
+    """
+
+    threshold: float = 0.02
+    decay: float = 0.0
+    eps1: float | None = None
+    eps2: float | None = None
+
+    def find(self, known: Known, round: int) -> Found:
+        """Two flocks, or one if they are too alike."""
+        alone = np.zeros(len(known.clients), dtype=np.int64)
+        if len(known.clients) < 2:
+            return Found(known.clients, alone)
+        square = known.cosine()
+        labels, alpha_cross = bipartition(square)
+        limit = self.threshold / (1.0 + self.decay * (round - 1))
+        facts = {"alpha_cross": float(alpha_cross), "alpha_threshold": limit}
+        split = alpha_cross < limit and self._stationary(known)
+        return Found(known.clients, labels if split else alone, square, facts)
+
+    def _stationary(self, known: Known) -> bool:
+        if self.eps1 is None and self.eps2 is None:
+            return True
+        rows = known.rows
+        joint = float(np.linalg.norm(rows.mean(axis=0, dtype=np.float64)))  # the norm of the mean, not the reverse
+        longest = float(max(np.linalg.norm(row) for row in rows))
+        return (self.eps1 is None or joint < self.eps1) and (self.eps2 is None or longest > self.eps2)

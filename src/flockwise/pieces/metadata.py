@@ -1,0 +1,108 @@
+"""Groups from what reports carry by nature: the place, the hour and the user they come from (Mini-FL)."""
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+import numpy as np
+
+from flockwise.clustering import kmeans_elbow
+from flockwise.pieces.attribution import OneModel
+from flockwise.pieces.batch import Batch
+from flockwise.pieces.evidence import Known
+from flockwise.pieces.grouping import Found
+from flockwise.pieces.state import State
+from flockwise.types import Labels
+
+FEATURES = ("geo", "time", "user")
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The newest place, hour and user of every client heard so far."""
+
+    def remember(self, state: State, batch: Batch) -> State:
+        """Replace the rows of this round's clients."""
+        held = state.memory.get("metadata/features", np.full((state.clients, len(FEATURES)), np.nan)).copy()
+        held[batch.clients] = batch.features
+        return state.remember(**{"metadata/features": held})
+
+    def known(self, state: State, batch: Batch) -> Known:
+        """Every client with at least one feature."""
+        held = state.memory["metadata/features"]
+        clients = np.flatnonzero(np.isfinite(held).any(axis=1) & state.free)
+        return Known(clients, held, clients)
+
+
+@dataclass(frozen=True)
+class ByFeature:
+    """The feature whose elbow clustering leaves the smallest sum of squared errors gives the groups.
+
+    Features are standardised first, so that addresses and hours can be compared; the groups come with
+    the boundaries between them, which also place a newcomer.
+    """
+
+    most_groups: int = 10
+    seed: int = 0
+
+    def find(self, known: Known, round: int) -> Found:
+        """Groups by the best feature."""
+        best: tuple[float, int, Labels, np.ndarray] | None = None
+        facts = {}
+        for feature, name in enumerate(FEATURES):
+            column = known.rows[:, feature]
+            if not np.isfinite(column).all() or np.ptp(column) == 0:
+                continue
+            values = (column - column.mean()) / column.std()
+            labels, groups, errors = kmeans_elbow(values[:, None], min(self.most_groups, len(column)), self.seed)
+            left = float(errors[groups - 1]) / len(column)
+            facts |= {f"sse_{name}": left, f"groups_{name}": float(groups)}
+            if groups > 1 and (best is None or left < best[0]):
+                best = (left, feature, *_in_order(column, labels))
+        if best is None:
+            return Found(known.clients, np.zeros(len(known.clients), dtype=np.int64), facts=facts)
+        _, feature, labels, edges = best
+        arrays = {"groups/feature": np.array([feature]), "groups/edges": edges}
+        return Found(known.clients, labels, None, {**facts, "feature": float(feature)}, arrays)
+
+
+def _in_order(column: np.ndarray, labels: Labels) -> tuple[Labels, np.ndarray]:
+    """Groups numbered along the feature, and the boundaries half-way between them."""
+    order = np.argsort([column[labels == group].mean() for group in range(labels.max() + 1)])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    labels = rank[labels]
+    tops = [column[labels == group].max() for group in range(len(order) - 1)]
+    bottoms = [column[labels == group].min() for group in range(1, len(order))]
+    return labels, (np.array(tops) + np.array(bottoms)) / 2
+
+
+@dataclass(frozen=True)
+class OneModelByBoundaries(OneModel):
+    """One global model; each report is put into a group by its own feature, newcomers too."""
+
+    def relabel(self, state: State, batch: Batch, offers: list[tuple[int, ...]]) -> Labels:
+        """Groups of this round's clients by the boundaries."""
+        if "groups/edges" not in state.memory or not len(batch.clients):
+            return state.labels
+        feature = batch.features[:, int(state.memory["groups/feature"][0])]
+        labels = state.labels.copy()
+        seen = np.isfinite(feature)
+        labels[batch.clients[seen]] = np.searchsorted(state.memory["groups/edges"], feature[seen])
+        return labels
+
+
+def describe_groups(feature: int, edges: np.ndarray) -> list[str]:
+    """The boundaries in words: address ranges, hours or id ranges."""
+    ends = [-np.inf, *edges.tolist(), np.inf]
+    return [_range(FEATURES[feature], low, high) for low, high in zip(ends[:-1], ends[1:], strict=True)]
+
+
+def _range(feature: str, low: float, high: float) -> str:
+    def text(value: float) -> str:
+        if np.isinf(value):
+            return "…"
+        if feature == "geo" and 0 <= value < 2**32 and value > 360:
+            return str(ip_address(int(value)))
+        return f"{value:.2f} h" if feature == "time" else f"{value:.4g}"
+
+    return f"{feature} {text(low)} to {text(high)}"

@@ -1,0 +1,48 @@
+"""An aggregation rule with its parameters bound, ready to be given one flock's updates."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flockwise.types import Updates, Vector, Weights
+
+PreAggregation = Callable[[Updates, int, int], Updates]  # updates, attackers among them, seed
+
+
+@dataclass(frozen=True)
+class BoundRule:
+    """Calls a rule on a flock's updates.
+
+    `attackers` is how many of ALL clients are expected to lie; a rule that wants to know gets its share
+    for the flock at hand, rounded down (Mini-FL: m = n_group / N * M).
+    """
+
+    name: str
+    call: Callable[..., Vector]
+    weighted: bool = False
+    wants_attackers: bool = False
+    wants_root: bool = False
+    attackers: float = 0.0  # a count, or a fraction below 1
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    before: Sequence[PreAggregation] = ()
+    seed: int = 0
+
+    def __call__(
+        self, updates: Updates, weights: Weights, clients: int, round: int = 0, root: Vector | None = None
+    ) -> Vector:
+        """The flock's joint update; `clients` is the number of all clients."""
+        if len(updates) == 1:
+            return np.asarray(updates[0])
+        expected = self.attackers * len(updates) if self.attackers < 1 else self.attackers * len(updates) / clients
+        share = int(expected + 1e-9)
+        for prepare in self.before:
+            updates = prepare(updates, share, self.seed + round)
+        arguments = dict(self.parameters)
+        if self.weighted and len(weights) == len(updates):
+            arguments["weights"] = weights
+        if self.wants_attackers:
+            arguments["f"] = share
+        if self.wants_root:
+            arguments["root"] = root
+        return np.asarray(self.call(updates, **arguments), dtype=np.float32)

@@ -1,0 +1,129 @@
+"""Any combination of pieces, straight from the config: the methods no paper has tried."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from flockwise.clustering import CLUSTERERS, from_estimator
+from flockwise.pieces.aggregation import Aggregation, Merged, OverKnown, PerFlock
+from flockwise.pieces.attribution import Attribution, Communities, OneModel, OwnFlock
+from flockwise.pieces.evidence import LatestModels, LatestUpdates, ThisRound
+from flockwise.pieces.grouping import Bipartition, Clustered, Grouping, Kind, Measure
+from flockwise.pieces.measures import MEASURES
+from flockwise.pieces.metadata import ByFeature, Metadata, OneModelByBoundaries
+from flockwise.pieces.schedule import Every, Never, Schedule, WhenStable
+from flockwise.plugins import find
+from flockwise.server.method import Evidence, Method
+from flockwise.strategies.options import JudgeOptions, Setting
+from flockwise.types import Labels
+
+
+class CustomOptions(JudgeOptions):
+    """One choice of each kind."""
+
+    evidence: Literal["this-round", "latest-updates", "latest-models", "metadata"] = "latest-updates"
+    max_age: int | None = Field(None, ge=1, description="latest-updates: ignore older ones")
+    similarity: str = Field("cosine", description="a name from `flockwise list similarities`, or module:function")
+    power: float = Field(1.0, gt=0, description="exponent on the similarities")
+    clustering: str = Field("louvain", description="a name from `flockwise list clusterers`, or module:name")
+    clustering_parameters: dict[str, Any] = Field(default_factory=dict)
+    min_separation: float = Field(0.0, ge=0)
+    when: Literal["never", "once", "every", "stable"] = "once"
+    first: int = Field(5, ge=1, description="once, every: the first round in which flocks are looked for")
+    every: int = Field(1, ge=1)
+    census: bool = Field(False, description="all clients train in the rounds in which flocks are looked for")
+    patience: int = Field(5, ge=1, description="stable: rounds the flocks must stay the same")
+    scope: Literal["all", "within"] = "all"
+    start: Literal["joint", "own"] = "joint"
+    keep: Literal["all", "largest"] = "all"
+    attribution: Literal["flock", "one-model", "avg", "1nn", "wnn"] = "flock"
+    group_weights: Literal["equal", "size"] = "equal"
+    aggregate: Literal["this-round", "known"] = "this-round"
+    place: Literal["validation", "largest"] = "validation"
+    follow: float | None = Field(None, ge=0)
+
+
+def custom(options: CustomOptions, setting: Setting) -> Method:
+    """The method these choices make."""
+    models_kept = options.aggregate == "known" or options.attribution in ("avg", "1nn", "wnn")
+    evidence: Evidence = {
+        "this-round": ThisRound(setting.layers),
+        "latest-updates": LatestUpdates(options.max_age, setting.layers),
+        "latest-models": LatestModels(setting.layers),
+        "metadata": Metadata(),
+    }["latest-models" if models_kept else options.evidence]
+    return Method(
+        name="custom",
+        sampler=setting.sampler(per_flock=options.attribution == "flock"),
+        evidence=evidence,
+        grouping=None if options.when == "never" else _grouping(options, setting),
+        when=_schedule(options),
+        attribution=_attribution(options, setting),
+        aggregation=_aggregation(options, setting),
+        scope=options.scope,
+        start=options.start,
+        keep_largest=options.keep == "largest",
+        place=options.place if options.attribution == "flock" else "largest",
+        follow=options.follow,
+        judge=options.judging(),
+        recovery=options.recovery(),
+        needs_root=setting.rule.wants_root,
+    )
+
+
+def _schedule(options: CustomOptions) -> Schedule:
+    if options.when == "never":
+        return Never()
+    if options.when == "stable":
+        return WhenStable(options.patience)
+    return Every(options.first, None if options.when == "once" else options.every, options.census)
+
+
+def _grouping(options: CustomOptions, setting: Setting) -> Grouping:
+    if options.evidence == "metadata":
+        return ByFeature(seed=setting.seed)
+    if options.clustering == "bipartition":
+        return Bipartition(**options.clustering_parameters)
+    measure = find("similarities", options.similarity, MEASURES, setting.directory)
+    if not isinstance(measure, Measure):  # a user's own function of the updates
+        function: Callable[..., Any] = measure
+        measure = Measure(options.similarity, "similarity", lambda known: np.asarray(function(known.rows), np.float64))
+    cluster, takes = _clusterer(options, setting)
+    return Clustered(measure, cluster, takes, options.power, options.min_separation)
+
+
+def _clusterer(options: CustomOptions, setting: Setting) -> tuple[Callable[[np.ndarray], Labels], Kind]:
+    chosen = find("clusterers", options.clustering, CLUSTERERS, setting.directory)
+    parameters = options.clustering_parameters
+    if hasattr(chosen, "function"):  # built in
+        seeded = {"seed": setting.seed} if "seed" in chosen.defaults and "seed" not in parameters else {}
+
+        def built_in(square: np.ndarray) -> Labels:
+            labels = chosen.function(square, **seeded, **parameters)
+            return np.asarray(labels[0] if isinstance(labels, tuple) else labels)
+
+        return built_in, chosen.takes
+    if hasattr(chosen, "fit_predict") or isinstance(chosen, type):  # an estimator, or its class
+        estimator = chosen(**parameters) if isinstance(chosen, type) else chosen
+        precomputed = "precomputed" in (getattr(estimator, "metric", None), getattr(estimator, "affinity", None))
+        takes: Kind = "points" if not precomputed else ("distance" if hasattr(estimator, "metric") else "similarity")
+        return from_estimator(estimator), takes
+    return (lambda square: np.asarray(chosen(square, **parameters))), "similarity"
+
+
+def _attribution(options: CustomOptions, setting: Setting) -> Attribution:
+    if options.attribution == "flock":
+        return OwnFlock()
+    if options.attribution == "one-model":
+        return OneModelByBoundaries() if options.evidence == "metadata" else OneModel()
+    return Communities(options.attribution, layers=setting.layers)
+
+
+def _aggregation(options: CustomOptions, setting: Setting) -> Aggregation:
+    if options.attribution == "one-model":
+        return Merged(setting.rule, options.group_weights, wait=False)
+    if options.aggregate == "known" or options.attribution in ("avg", "1nn", "wnn"):
+        return OverKnown(setting.rule)
+    return PerFlock(setting.rule)

@@ -1,0 +1,59 @@
+"""FL+HC, hierarchical clustering of local updates (Briggs, Fan and Andras, IJCNN 2020, Algorithm 1).
+
+After `rounds_before` rounds of FedAvg, one round in which all clients train the same model; their updates
+are clustered bottom-up until the next merge would exceed a distance threshold; then each cluster trains by
+itself from the joint model. It assumes that all clients can be reached once.
+
+Where we differ from the paper: `threshold = "auto"` finds the cut from the distances themselves, because
+their scale depends on the model, the learning rate and the round. `repeat` clusters again every so many
+rounds. `start = "members"` starts each cluster from its members' mean of the all-client round instead of
+the joint model (l.12 says the joint model).
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from flockwise.clustering import agglomerative, dendrogram
+from flockwise.pieces.aggregation import PerFlock
+from flockwise.pieces.evidence import ThisRound
+from flockwise.pieces.grouping import Clustered
+from flockwise.pieces.measures import MEASURES
+from flockwise.pieces.schedule import Every
+from flockwise.server.method import Method
+from flockwise.strategies.options import JudgeOptions, Setting
+
+
+class FlHcOptions(JudgeOptions):
+    """Options of FL+HC; the defaults are what the paper recommends."""
+
+    rounds_before: int = Field(10, ge=0, description="n: rounds of FedAvg before the all-client round")
+    metric: Literal["l1", "l2", "cosine"] = "l1"
+    linkage: Literal["average", "complete", "single", "ward"] = "complete"
+    threshold: float | Literal["auto"] = "auto"
+    repeat: int | None = Field(None, ge=2, description="cluster again every so many rounds")
+    start: Literal["joint", "members"] = "joint"
+    follow: float | None = Field(None, ge=0, description="move clients that do this much better elsewhere")
+
+
+def fl_hc(options: FlHcOptions, setting: Setting) -> Method:
+    """FedAvg, an all-client round, clusters, FedAvg inside clusters."""
+    return Method(
+        name="fl-hc",
+        sampler=setting.sampler(),  # l.19-20, and inside each cluster
+        evidence=ThisRound(setting.layers),  # l.7-9: everyone trains the same model
+        grouping=Clustered(
+            measure=MEASURES[options.metric],
+            cluster=lambda away: agglomerative(away, options.linkage, options.threshold),  # l.10
+            takes="distance",
+            draw=lambda away: {"dendrogram": dendrogram(away, options.linkage)},
+        ),
+        when=Every(options.rounds_before + 1, options.repeat, census=True),  # l.3
+        start="joint" if options.start == "joint" else "own",  # l.12
+        skip_census=options.start == "joint",
+        aggregation=PerFlock(setting.rule),  # l.24
+        follow=options.follow,
+        judge=options.judging(),
+        recovery=options.recovery(),
+        needs_root=setting.rule.wants_root,
+    )
