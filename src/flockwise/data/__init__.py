@@ -1,9 +1,27 @@
 """Data sets, and federations of clients that hold parts of them."""
 
+from flockwise.data.cache import default_cache
 from flockwise.data.carve import carve
 from flockwise.data.dataset import Dataset
-from flockwise.data.digits import load_digits
 from flockwise.data.federation import PARTS, Federation, Shard
-from flockwise.data.loading import load
+from flockwise.data.fetching import SOURCES, fetch
+from flockwise.data.loading import Available, available, load
+from flockwise.data.registry import DATASETS, find_spec
+from flockwise.data.spec import Spec
 
-__all__ = ["PARTS", "Dataset", "Federation", "Shard", "carve", "load", "load_digits"]
+__all__ = [
+    "DATASETS",
+    "PARTS",
+    "SOURCES",
+    "Available",
+    "Dataset",
+    "Federation",
+    "Shard",
+    "Spec",
+    "available",
+    "carve",
+    "default_cache",
+    "fetch",
+    "find_spec",
+    "load",
+]

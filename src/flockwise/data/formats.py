@@ -1,0 +1,77 @@
+"""Reads the file formats that image data sets come in, trusting none of their bytes."""
+
+import gzip
+import io
+import lzma
+import math
+import zipfile
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flockwise.errors import DataError
+
+IDX_TYPES: dict[int, np.dtype[Any]] = {8: np.dtype(np.uint8), 12: np.dtype(">i4")}
+DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError, KeyError)
+
+
+def gunzip(content: bytes, name: str, limit: int) -> bytes:
+    """The unpacked content of a gzip file; more than `limit` bytes are refused."""
+    return _unpack(gzip.GzipFile(fileobj=io.BytesIO(content)), name, limit)
+
+
+def unxz(content: bytes, name: str, limit: int) -> bytes:
+    """The unpacked content of an xz file; more than `limit` bytes are refused."""
+    return _unpack(lzma.LZMAFile(io.BytesIO(content)), name, limit)
+
+
+def _unpack(stream: gzip.GzipFile | lzma.LZMAFile, name: str, limit: int) -> bytes:
+    try:
+        with stream:
+            content = stream.read(limit + 1)
+    except DAMAGED as problem:
+        raise DataError(f"{name}: truncated or damaged ({problem}); delete it and get it again") from problem
+    if len(content) > limit:
+        raise DataError(f"{name}: unpacks to more than {limit:,} bytes, so it is not this data set")
+    return content
+
+
+def read_idx(content: bytes, name: str) -> NDArray[Any]:
+    """The array in an IDX file, MNIST's format: 2 zero bytes, type, dimensions, sizes, data."""
+    if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in IDX_TYPES or not 1 <= content[3] <= 4:
+        raise DataError(f"{name}: is not an IDX file of bytes or 32-bit integers; delete it and get it again")
+    kind, dimensions = IDX_TYPES[content[2]], content[3]
+    start = 4 + 4 * dimensions
+    shape = tuple(int(size) for size in np.frombuffer(content[4:start].ljust(4 * dimensions, b"\0"), ">u4"))
+    promised = start + math.prod(shape) * kind.itemsize
+    if len(content) != promised:
+        raise DataError(
+            f"{name}: has {len(content):,} bytes where its header promises {promised:,}; "
+            "delete it and get it again"
+        )
+    values: NDArray[Any] = np.frombuffer(content, kind, offset=start)
+    return values.reshape(shape)
+
+
+def read_raw(content: bytes, name: str, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Bytes as an array of this shape."""
+    if len(content) != math.prod(shape):
+        raise DataError(
+            f"{name}: has {len(content):,} bytes where {math.prod(shape):,} belong; "
+            "delete it and get it again"
+        )
+    return np.frombuffer(content, np.uint8).reshape(shape)
+
+
+def read_npz(content: bytes, name: str, keys: tuple[str, ...], limit: int) -> dict[str, NDArray[Any]]:
+    """The named arrays of an npz file; pickled objects are refused."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if sum(member.file_size for member in archive.infolist()) > limit:
+                raise DataError(f"{name}: unpacks to more than {limit:,} bytes, so it is not this data set")
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in keys}
+    except DAMAGED as problem:
+        raise DataError(f"{name}: truncated or damaged ({problem}); delete it and get it again") from problem

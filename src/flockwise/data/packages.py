@@ -1,0 +1,49 @@
+"""Gets registry packages through their ordinary clients, by package name only.
+
+The client knows its registry or proxy from the user's own settings. No code of a package is run.
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from flockwise.data.archives import ENDINGS
+from flockwise.data.mirror import Progress
+from flockwise.data.spec import Package
+from flockwise.errors import DataError
+
+COMMANDS = {
+    "npm": ("npm", "pack", "--ignore-scripts", "--silent"),
+    "apt": ("apt-get", "download", "--quiet"),
+}
+PATIENCE = 900.0  # seconds
+
+
+def get_package(package: Package, folder: Path, progress: Progress) -> None:
+    """Download one package file into the folder."""
+    command = COMMANDS[package.client]
+    program = shutil.which(command[0])
+    if program is None:
+        raise DataError(
+            f"{package.client}: {command[0]} is not installed, so {package.name} cannot be fetched"
+        )
+    progress(f"{command[0]} {package.name}", 0, None)
+    try:
+        done = subprocess.run(
+            [program, *command[1:], package.name],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise DataError(f"{package.client}: {package.name} cannot be fetched ({problem})") from problem
+    found = [path for path in folder.iterdir() if path.name.endswith(ENDINGS)]
+    if done.returncode or not found:
+        lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
+        raise DataError(f"{package.client}: {package.name} cannot be fetched ({lines[-1]})")
+    size = sum(path.stat().st_size for path in found)
+    progress(f"{command[0]} {package.name}", size, size)
