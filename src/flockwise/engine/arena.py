@@ -1,0 +1,25 @@
+"""Memory that worker processes share, so that models are never copied through a pipe."""
+
+import mmap
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+
+class Arena:
+    """A growing matrix of float32 rows in a file that has no name.
+
+    The file is unlinked at once, so nothing is left behind however the process ends, and pages that are
+    never touched cost nothing.
+    """
+
+    def __init__(self, rows: int, columns: int) -> None:
+        folder = Path("/dev/shm")
+        handle, path = tempfile.mkstemp(prefix="flockwise-", dir=folder if folder.is_dir() else None)
+        os.unlink(path)
+        os.truncate(handle, max(rows * columns * 4, 1))
+        self._map = mmap.mmap(handle, max(rows * columns * 4, 1))
+        os.close(handle)
+        self.rows: np.ndarray = np.frombuffer(self._map, dtype=np.float32)[: rows * columns].reshape(rows, columns)

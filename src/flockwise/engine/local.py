@@ -1,0 +1,148 @@
+"""The local engine: every client of a plan on this machine, one client at a time per core."""
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable
+
+import numpy as np
+
+from flockwise.engine.arena import Arena
+from flockwise.engine.base import Evaluation
+from flockwise.engine.pool import Job, Pool
+from flockwise.engine.workbench import Workbench, one_thread
+from flockwise.errors import EngineError
+from flockwise.messages import ROOT, Plan, Reply, Scores, Task
+from flockwise.types import Labels, Models
+
+
+class LocalEngine:
+    """Trains in `workers` processes (in this one if it is 1); the result does not depend on how many."""
+
+    def __init__(self, workbench: Workbench, workers: int = 0, most_models: int = 0) -> None:
+        self._bench = workbench
+        clients = workbench.federation.clients
+        dimension = _dimension(workbench)
+        self.workers = min(workers or available_cores(), clients)
+        if sys.platform != "linux" or workbench.device != "cpu":
+            self.workers = 1  # forking is not safe there
+        one_thread()
+        rows = max(clients + 64, most_models)
+        self._models = Arena(rows, dimension)
+        self._updates = Arena(clients + 1, dimension)
+        self._tested: dict[int, tuple[bytes, bool, float, float]] = {}
+        self._pool = Pool(self.workers, self._handle) if self.workers > 1 else None
+
+    def train(self, plan: Plan) -> list[Reply]:
+        """Longest jobs first, so that no core waits long at the end."""
+        self._share(plan.models)
+        tasks = sorted(plan.tasks, key=lambda task: (-self._bench.samples(task.client) * len(task.models), task.client))
+        jobs = [self._job("train", plan, task, slot) for slot, task in enumerate(tasks)]
+        answers = {answer["client"]: answer for answer in self._run(jobs) if answer["samples"]}
+        return [self._reply(plan, answers[client]) for client in sorted(answers)]
+
+    def validate(self, plan: Plan) -> list[Scores]:
+        """Every task's models on the client's validation data (the server's own data for ROOT)."""
+        self._share(plan.models)
+        jobs = [self._job("validate", plan, task, 0) for task in plan.tasks]
+        answers = sorted(self._run(jobs), key=lambda answer: int(answer["client"]))
+        return [
+            Scores(a["client"], plan.round, tuple(_from_json(a["accuracies"])), a["samples"]) for a in answers
+        ]
+
+    def evaluate(self, round: int, models: Models, rows: Labels) -> Evaluation:
+        """Only clients whose model (or data) changed are tested again."""
+        digests = [hashlib.blake2b(np.ascontiguousarray(model), digest_size=16).digest() for model in models]
+        drifted = self._bench.later is not None and round >= self._bench.drift_round
+        stale = [
+            client for client, row in enumerate(rows.tolist())
+            if self._tested.get(client, (b"", False))[:2] != (digests[row], drifted)
+        ]  # fmt: skip
+        self._share(models)
+        size = max(len(stale) // (4 * self.workers), 1)
+        jobs = [
+            {"kind": "test", "round": round, "clients": stale[i : i + size], "rows": rows[stale[i : i + size]].tolist()}
+            for i in range(0, len(stale), size)
+        ]
+        for answer in self._run(jobs):
+            for client, accuracy, loss in zip(
+                answer["clients"], _from_json(answer["accuracy"]), _from_json(answer["loss"]), strict=True
+            ):
+                self._tested[client] = (digests[rows[client]], drifted, accuracy, loss)
+        known = [self._tested[client] for client in range(len(rows))]
+        return Evaluation(np.array([k[2] for k in known]), np.array([k[3] for k in known]))
+
+    def describe(self) -> str:
+        """What trains, and on how many cores."""
+        where = f"{self.workers} worker processes" if self.workers > 1 else "1 process"
+        return f"{where}, {self._bench.why}"
+
+    def close(self) -> None:
+        """Stop the workers."""
+        if self._pool:
+            self._pool.close()
+            self._pool = None
+
+    def _run(self, jobs: list[Job]) -> Iterable[Job]:
+        if self._pool is None:
+            return map(self._handle, jobs)
+        return self._pool.run(jobs)
+
+    def _share(self, models: Models) -> None:
+        if len(models) > len(self._models.rows):
+            raise EngineError(f"a plan has {len(models)} models; this engine was made for {len(self._models.rows)}")
+        self._models.rows[: len(models)] = models
+
+    def _job(self, kind: str, plan: Plan, task: Task, slot: int) -> Job:
+        return {"kind": kind, "round": plan.round, "client": task.client, "models": list(task.models), "slot": slot}
+
+    def _reply(self, plan: Plan, answer: Job) -> Reply:
+        client = answer["client"]
+        shard = self._bench.root if client == ROOT else self._bench.federation.shards[client]
+        return Reply(
+            client, plan.round, self._updates.rows[answer["slot"]].copy(), answer["samples"], answer["chosen"],
+            _from_json([answer["loss"]])[0], getattr(shard, "address", None), getattr(shard, "hour", None),
+            getattr(shard, "user", None),
+        )  # fmt: skip
+
+    def _handle(self, job: Job) -> Job:
+        """One job, in a worker or in this process."""
+        bench, kind, round = self._bench, job["kind"], job["round"]
+        if kind == "test":
+            scores = [
+                bench.score(client, "test", round, self._models.rows[row])
+                for client, row in zip(job["clients"], job["rows"], strict=True)
+            ]
+            return {"clients": job["clients"], "accuracy": _to_json(s[0] for s in scores),
+                    "loss": _to_json(s[1] for s in scores)}  # fmt: skip
+        client, candidates = job["client"], self._models.rows[job["models"]]
+        if kind == "validate":
+            scores = [bench.score(client, "validation", round, model) for model in candidates]
+            samples = len(bench.data(client, "validation", round)[1])
+            return {"client": client, "accuracies": _to_json(s[0] for s in scores), "samples": samples}
+        result = bench.train(client, round, candidates)
+        if result is None:
+            return {"client": client, "samples": 0}
+        trained, chosen, loss = result
+        np.subtract(trained, candidates[chosen], out=self._updates.rows[job["slot"]])
+        return {"client": client, "samples": len(bench.data(client, "train", round)[1]), "chosen": chosen,
+                "loss": _to_json([loss])[0], "slot": job["slot"]}  # fmt: skip
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _dimension(bench: Workbench) -> int:
+    from flockwise.models import Layout
+
+    return Layout.of(bench.module).size
+
+
+def _to_json(values: Iterable[float]) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]
+
+
+def _from_json(values: Iterable[float | None]) -> list[float]:
+    return [float("nan") if value is None else value for value in values]

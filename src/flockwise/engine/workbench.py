@@ -1,0 +1,111 @@
+"""The work of one client: materialise its data, train, score. The same in a worker or in process."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import nn
+
+from flockwise.attacks import DataAttack
+from flockwise.data import Federation, Shard
+from flockwise.messages import ROOT
+from flockwise.rng import generator
+from flockwise.training import Recipe, choose_trainer
+from flockwise.types import Models, Vector
+
+_CACHE_BYTES = 256 << 20  # materialised clients kept by each worker
+
+
+@dataclass
+class Workbench:
+    """Everything needed to do any client's work in any round.
+
+    `later` is the federation from round `drift_round` on, for clients whose data changes.
+    """
+
+    federation: Federation
+    module: nn.Module
+    recipe: Recipe
+    seed: int = 0
+    device: str = "cpu"
+    prefer: str = "auto"
+    root: Shard | None = None
+    poison: Mapping[int, DataAttack] = field(default_factory=dict)
+    later: Federation | None = None
+    drift_round: int = 0
+
+    def __post_init__(self) -> None:
+        self._cache: OrderedDict[tuple[int, str, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
+        self._cached = 0
+        self._trainer, self.why = choose_trainer(
+            self.module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer
+        )
+
+    @property
+    def sample_shape(self) -> tuple[int, ...]:
+        """(channels, height, width) of images, (features,) of flat samples."""
+        shape = self.federation.dataset.x.shape[1:]
+        return (shape[2], shape[0], shape[1]) if len(shape) == 3 else tuple(shape)
+
+    def samples(self, client: int) -> int:
+        """How many samples the client trains on."""
+        return len(self._shard(client, 0).train)
+
+    def train(self, client: int, round: int, candidates: Models) -> tuple[Vector, int, float] | None:
+        """The client's trained parameters, the candidate it chose, and its loss; None if it holds no data."""
+        x, y = self.data(client, "train", round)
+        if not len(y):
+            return None
+        losses = [self._trainer.losses(model, x, y)[0] for model in candidates] if len(candidates) > 1 else [0.0]
+        chosen = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
+        rng = generator(self.seed, "batches", round, client)
+        orders = np.stack([rng.permutation(len(y)) for _ in range(self.recipe.epochs)])
+        trained, loss = self._trainer.train(candidates[chosen], x, y, orders, self.recipe)
+        return trained, chosen, loss
+
+    def score(self, client: int, part: str, round: int, model: Vector) -> tuple[float, float]:
+        """Accuracy and mean loss of a model on a client's part; NaN where it holds no data."""
+        x, y = self.data(client, part, round)
+        if not len(y):
+            return float("nan"), float("nan")
+        loss, correct = self._trainer.losses(model, x, y)
+        return correct / len(y), loss
+
+    def data(self, client: int, part: str, round: int) -> tuple[np.ndarray, np.ndarray]:
+        """The client's samples and labels, after what an attacker did to its training data."""
+        drifted = self.later is not None and round >= self.drift_round
+        key = (client, part, drifted)
+        if key in self._cache:
+            self._cache.move_to_end(key)
+            return self._cache[key]
+        x, y = self._materialise(client, part, round)
+        self._cache[key] = (x, y)
+        self._cached += x.nbytes
+        while self._cached > _CACHE_BYTES and len(self._cache) > 1:
+            _, (old, _) = self._cache.popitem(last=False)
+            self._cached -= old.nbytes
+        return x, y
+
+    def _materialise(self, client: int, part: str, round: int) -> tuple[np.ndarray, np.ndarray]:
+        if client == ROOT:
+            assert self.root is not None
+            return Federation(self.federation.dataset, (self.root,)).arrays(0, "train")
+        federation = self.later if self.later is not None and round >= self.drift_round else self.federation
+        x, y = federation.arrays(client, part)
+        if part == "train" and client in self.poison and len(y):
+            rng = generator(self.seed, "poison", client)
+            x, y = self.poison[client].poison(x, y, federation.dataset.classes, rng)
+        return np.ascontiguousarray(x, dtype=np.float32), np.ascontiguousarray(y, dtype=np.int64)
+
+    def _shard(self, client: int, round: int) -> Shard:
+        if client == ROOT:
+            assert self.root is not None
+            return self.root
+        return self.federation.shards[client]
+
+
+def one_thread() -> None:
+    """One thread per process: clients are spread over processes, and results do not depend on how many."""
+    torch.set_num_threads(1)

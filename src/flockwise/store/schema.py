@@ -1,0 +1,25 @@
+"""The database of a run."""
+
+FORMAT = 1  # raised when an older program could not read a newer run
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS clients (
+  client INTEGER PRIMARY KEY, name TEXT NOT NULL, truth INTEGER, attacker INTEGER NOT NULL,
+  train INTEGER NOT NULL, validation INTEGER NOT NULL, test INTEGER NOT NULL,
+  address TEXT, hour REAL, user INTEGER
+);
+CREATE TABLE IF NOT EXISTS rounds (
+  round INTEGER PRIMARY KEY, seconds REAL NOT NULL, checkpoint TEXT, digest TEXT
+);
+CREATE TABLE IF NOT EXISTS facts (round INTEGER, name TEXT, value REAL, PRIMARY KEY (round, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS arrays (
+  round INTEGER, name TEXT, dtype TEXT NOT NULL, shape TEXT NOT NULL, data BLOB NOT NULL,
+  PRIMARY KEY (round, name)
+);
+CREATE TABLE IF NOT EXISTS events (
+  id INTEGER PRIMARY KEY, round INTEGER NOT NULL, kind TEXT NOT NULL, client INTEGER,
+  message TEXT NOT NULL, detail TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS events_by_round ON events (round);
+"""
