@@ -7,6 +7,7 @@ those of the registry, the file sizes are those recorded and the .npy headers fi
 or foreign file without reading 180 MB, but not a flipped bit on the disk (`check=True` finds that too).
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -23,6 +24,7 @@ from flockwise.data.verify import verify
 from flockwise.errors import DataError
 
 VERSION = 1
+TEMPORARY = ".flockwise-writing-"  # nothing else may be named so, for leftovers are deleted
 
 
 def default_cache() -> Path:
@@ -68,7 +70,7 @@ def write_cached(spec: Spec, cache: Path, arrays: Arrays) -> Path:
     folder = cache / spec.name
     cache.mkdir(parents=True, exist_ok=True)
     _sweep(cache)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{spec.name}.", dir=cache))
+    temporary = Path(tempfile.mkdtemp(prefix=f"{TEMPORARY}{spec.name}-", dir=cache))
     try:
         records = {}
         for name, array in arrays.items():
@@ -90,10 +92,11 @@ def write_cached(spec: Spec, cache: Path, arrays: Arrays) -> Path:
 
 
 def _sweep(cache: Path) -> None:
-    """Remove what writers that were killed left behind: temporary folders more than a day old."""
-    for leftover in cache.glob(".*.*"):
-        if leftover.is_dir() and time.time() - leftover.stat().st_mtime > 86_400:
-            shutil.rmtree(leftover, ignore_errors=True)
+    """Remove what writers that were killed left behind: our temporary folders, when a day old."""
+    for leftover in cache.glob(f"{TEMPORARY}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > 86_400:
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _check_header(spec: Spec, name: str, arrays: Arrays, message: str) -> None:
@@ -107,7 +110,7 @@ def _check_header(spec: Spec, name: str, arrays: Arrays, message: str) -> None:
 def _replace(temporary: Path, folder: Path) -> None:
     """Rename into place; a folder that is there steps aside first, for rename replaces only empty ones."""
     if folder.exists():
-        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
+        aside = Path(tempfile.mkdtemp(prefix=f"{TEMPORARY}{folder.name}-old-", dir=folder.parent))
         os.replace(folder, aside)
         shutil.rmtree(aside, ignore_errors=True)
     try:

@@ -8,8 +8,13 @@ from typing import Any
 
 from flockwise.data import Federation
 from flockwise.errors import PluginError
+from flockwise.splits.by_writer import by_writer
+from flockwise.splits.dirichlet import dirichlet
 from flockwise.splits.iid import iid
 from flockwise.splits.label_swap import label_swap
+from flockwise.splits.majority_class import majority_class
+from flockwise.splits.noniid_degree import noniid_degree
+from flockwise.splits.pathological import pathological
 from flockwise.splits.rotation import rotation
 
 
@@ -32,8 +37,13 @@ SPLITS: dict[str, Split] = {
     split.name: split
     for split in (
         Split("iid", "every client draws from the same distribution", iid),
+        Split("pathological", "a few labels for each client, no groups", pathological),
         Split("label_swap", "groups that swap the names of two classes", label_swap),
         Split("rotation", "groups whose images are turned by quarter turns", rotation),
+        Split("dirichlet", "label mixes drawn from a Dirichlet distribution", dirichlet),
+        Split("by_writer", "one client per writer: FEMNIST, or MNIST with QMNIST's writers", by_writer),
+        Split("majority_class", "one majority class per client; groups are super-classes", majority_class),
+        Split("noniid_degree", "Mini-FL's groups, visible in address, time or user id", noniid_degree),
     )
 }
 
