@@ -28,9 +28,10 @@ def apportion(
     table *= _at_most_one(sizes, table.sum(axis=1))[:, np.newaxis]
     counts: NDArray[np.int64] = np.floor(table + 1e-9).astype(np.int64)
     _round_up(counts, table, sizes, pool)
-    if (counts.sum(axis=1) < sizes).any() and (counts.sum(axis=0) < pool).any():
-        counts = _complete(counts, mixes > 0, sizes, pool)
-    return counts
+    # First within rounding, which suffices wherever the fractions fit; then by exchanging any samples.
+    floor, ceiling = np.floor(table + 1e-9).astype(np.int64), np.ceil(table - 1e-9).astype(np.int64)
+    counts = _complete(counts, np.maximum(ceiling - counts, 0), counts - floor, sizes, pool)
+    return _complete(counts, np.where(mixes > 0, sizes[:, np.newaxis], 0), counts, sizes, pool)
 
 
 def _at_most_one(limit: NDArray[np.int64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -58,18 +59,22 @@ def _round_up(
 
 def _complete(
     counts: NDArray[np.int64],
-    allowed: NDArray[np.bool_],
+    more: NDArray[np.int64],
+    fewer: NDArray[np.int64],
     sizes: NDArray[np.int64],
     pool: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Fill the rows that are short, exchanging labels between clients where needed (maximum flow)."""
+    """Fill rows that are short (maximum flow); each count may grow by `more` and shrink by `fewer`."""
+    short, left = sizes - counts.sum(axis=1), pool - counts.sum(axis=0)
+    if not short.any() or not left.any():
+        return counts
     clients, labels = counts.shape
     source, sink = clients + labels, clients + labels + 1
     capacity = np.zeros((sink + 1, sink + 1), dtype=np.int32)
-    capacity[source, :clients] = sizes - counts.sum(axis=1)
-    capacity[clients:source, sink] = pool - counts.sum(axis=0)
-    capacity[:clients, clients:source] = np.where(allowed, sizes[:, np.newaxis], 0)
-    capacity[clients:source, :clients] = counts.T  # what a client has, it may give back
+    capacity[source, :clients] = short
+    capacity[clients:source, sink] = left
+    capacity[:clients, clients:source] = more
+    capacity[clients:source, :clients] = fewer.T
     flow = maximum_flow(csr_array(capacity), source, sink).flow.toarray()
     changed: NDArray[np.int64] = counts + flow[:clients, clients:source].astype(np.int64)
     return changed

@@ -43,10 +43,12 @@ def dirichlet(
     check_clients(clients)
     if not 0 < alpha < np.inf:
         raise InputError(f"alpha = {alpha}: must be above 0; 0.1 is extreme, 0.5 usual, 100 nearly IID")
-    if not 1 <= minimum <= dataset.train // clients:
+    if minimum < 1:
+        raise InputError(f"minimum = {minimum}: must be at least 1")
+    if clients * minimum > dataset.train:
         raise InputError(
-            f"minimum = {minimum}: must be 1 to {dataset.train // clients}, because {clients} clients share "
-            f"{dataset.train} training samples"
+            f"clients = {clients}: must be at most {dataset.train // minimum}, so that each gets {minimum} "
+            f"of {dataset.train} training samples; lower minimum for more"
         )
     pool, random = label_pools(dataset)[0], generator(seed, "split/mixes")
     if sizes == "natural":
