@@ -1,0 +1,5 @@
+"""`python -m flockwise`."""
+
+from flockwise.cli import main
+
+main()

@@ -1,0 +1,88 @@
+"""The `flockwise` command and its subcommands."""
+
+import sys
+from importlib import import_module
+
+import click
+
+from flockwise import __version__
+from flockwise.errors import ConfigError, FlockwiseError
+
+COMMANDS = {
+    "demo": ("running", "demo", "Train a small clustered federation and write its report."),
+    "run": ("running", "run", "Run a config."),
+    "resume": ("running", "resume", "Go on with a run after a stop or a crash."),
+    "fork": ("running", "fork", "Start a new run from a checkpoint of another."),
+    "new": ("writing", "new", "Write a commented config to start from."),
+    "runs": ("looking", "runs", "List runs with state, round and accuracy."),
+    "show": ("looking", "show", "Show one run in the terminal."),
+    "report": ("looking", "report", "Write the HTML report of one or several runs."),
+    "list": ("listing", "list_pieces", "List strategies, aggregators, attacks, splits, datasets, models, ..."),
+    "data": ("datasets", "data", "Get and list data sets."),
+}
+
+
+class _Lazy(click.Group):
+    """Loads a command's module only when that command is used."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[name]
+        command: click.Command = getattr(import_module(f"flockwise.cli.{module}"), attribute)
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, _, summary) in COMMANDS.items()])
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            from flockwise.plugins import nearest
+
+            raise click.UsageError(f"no such command {args[0]!r}; {nearest(args[0], list(COMMANDS))}") from error
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="flockwise")
+def app() -> None:
+    """Federated learning for clients that differ.
+
+    Find the flocks among clients, train the right model for each, keep the wolves out.
+
+    \b
+    Start here:  flockwise demo
+    Then:        flockwise new flic > my.toml && flockwise run my.toml
+    """
+
+
+def main() -> None:
+    """Run the command line; a mistake of the user's is one line on stderr and exit code 2, a failure 1."""
+    try:
+        app(standalone_mode=False)
+    except click.exceptions.Exit as request:
+        sys.exit(request.exit_code)
+    except click.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except FlockwiseError as error:
+        for line in str(error).splitlines():
+            click.echo(click.style("error: ", fg="red") + printable(line), err=True)
+        sys.exit(2 if isinstance(error, ConfigError) else 1)
+    except BrokenPipeError:
+        sys.exit(0)
+
+
+def printable(text: str) -> str:
+    """Text from outside, without control characters that could command the terminal."""
+    return "".join(c if c.isprintable() or c == "\t" else f"\\x{ord(c):02x}" for c in text)

@@ -1,0 +1,121 @@
+"""Live progress: a bar in a terminal, plain lines elsewhere, JSON lines for programs."""
+
+import contextlib
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from flockwise.cli.app import printable
+
+LOUD = ("flocks", "split", "quarantine", "rollback", "released", "confirmed", "skipped")  # events worth a line
+
+
+class Watch:
+    """Tells the user about every round."""
+
+    def __init__(self, as_json: bool = False, quiet: bool = False) -> None:
+        self._json = as_json
+        self._quiet = quiet
+        self._started = time.perf_counter()
+        self._first_round: int | None = None
+        self._bar: Any = None
+        self._task: Any = None
+        if not as_json and not quiet and sys.stderr.isatty():
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self._bar = Progress(
+                TextColumn("round"), MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(),
+                TextColumn("{task.description}"), transient=True,
+            )  # fmt: skip
+
+    def __enter__(self) -> "Watch":
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def round(self, progress: Any) -> None:
+        """One more round is on record."""
+        if self._json:
+            facts = {key: value for key, value in progress.facts.items() if value == value}
+            events = [{"kind": e.kind, "message": e.message, "client": e.client} for e in progress.events]
+            click.echo(json.dumps({"round": progress.round, "rounds": progress.rounds, **facts, "events": events}))
+            return
+        if self._quiet:
+            return
+        if self._first_round is None:
+            self._first_round = progress.round
+            self._say(f"{progress.path}: {progress.engine}")
+        for event in progress.events:
+            if event.kind in LOUD:
+                who = f" (client {event.client})" if event.client is not None else ""
+                self._say(f"round {progress.round}: {event.kind}: {printable(event.message)}{who}")
+        line = _numbers(progress.facts)
+        if self._bar:
+            if self._task is None:
+                self._task = self._bar.add_task("", total=progress.rounds, completed=progress.round - 1)
+            self._bar.update(self._task, completed=progress.round, description=line)
+        else:
+            done = progress.round - self._first_round + 1
+            left = (time.perf_counter() - self._started) / done * (progress.rounds - progress.round)
+            self._say(f"round {progress.round}/{progress.rounds}  {line}  {_duration(left)} left")
+
+    def summary(self, run: Any) -> None:
+        """What came of it."""
+        if self._json or self._quiet:
+            return
+        facts = {name: values[-1] for name, values in run.facts.items() if len(values)}
+        click.echo(f"{run.state}: {len(run.rounds)} rounds in {_duration(float(run.seconds.sum()))}, {_numbers(facts)}")
+        click.echo(f"run: {run.path}")
+
+    def _say(self, text: str) -> None:
+        if self._bar:
+            self._bar.console.print(text, highlight=False, markup=False)
+        else:
+            click.echo(text, err=True)
+
+
+@contextlib.contextmanager
+def stop_on_signal() -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C (or SIGTERM) asks to stop after this round; the second stops at once."""
+    asked = False
+
+    def handler(number: int, frame: object) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        click.echo("stopping after this round; press Ctrl-C again to stop at once", err=True)
+
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: asked
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def _numbers(facts: Any) -> str:
+    parts = []
+    if facts.get("accuracy") == facts.get("accuracy") and "accuracy" in facts:
+        parts.append(f"accuracy {facts['accuracy']:.3f} (worst {facts['accuracy_worst']:.3f})")
+    parts.append(f"flocks {int(facts.get('flocks', 1))}")
+    if facts.get("apart"):
+        parts.append(f"set apart {int(facts['apart'])}")
+    if facts.get("rejected"):
+        parts.append(f"rejected {int(facts['rejected'])}")
+    return "  ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else (f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s")

@@ -1,0 +1,60 @@
+"""Reading a config from TOML, and saying in one line what is wrong with it."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from flockwise.config.checks import check
+from flockwise.config.sections import Config
+from flockwise.config.validation import validated
+from flockwise.errors import ConfigError
+
+
+def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
+    """Read a TOML file, apply `key=value` overrides, check everything."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    return parse_config(content, overrides, Path(path).parent)
+
+
+def parse_config(content: Mapping[str, Any], overrides: Iterable[str] = (), directory: Path | None = None) -> Config:
+    """Check a config given as a mapping; `directory` is where a user's own pieces are looked for."""
+    merged = _copy(content)
+    for override in overrides:
+        _override(merged, override)
+    config = validated(Config, merged)
+    check(config, directory)
+    return config
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a config, for editors."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+
+
+def _override(content: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise ConfigError(f"--set {override}: must be key=value, such as training.epochs=5")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a bare word is a string
+    *sections, last = key.strip().split(".")
+    place = content
+    for section in sections:
+        place = place.setdefault(section, {})
+        if not isinstance(place, dict):
+            raise ConfigError(f"--set {override}: {section} is not a section")
+    place[last] = value
+
+
+def _copy(value: Any) -> Any:
+    return {key: _copy(item) for key, item in value.items()} if isinstance(value, Mapping) else value

@@ -1,0 +1,152 @@
+"""The sections of a config and what each field may be."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Fraction = Annotated[float, Field(gt=0, le=1)]
+
+
+class Section(BaseModel):
+    """Base of the sections whose fields are all known here."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class OpenSection(BaseModel):
+    """Base of the sections that name a piece: the other fields are the piece's own and are checked with it."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The piece's own fields."""
+        return dict(self.model_extra or {})
+
+
+class Data(Section):
+    """Which data set, and where."""
+
+    name: str = Field("digits", description="see `flockwise data list`")
+    directory: str | None = Field(None, description="where its files are; default: FLOCKWISE_DATA, then the cache")
+
+
+class Split(OpenSection):
+    """Who holds which data; the split's own parameters stand beside these."""
+
+    name: str = Field("iid", description="see `flockwise list splits`")
+    clients: int | None = Field(20, ge=1)
+    validation: float = Field(0.1, ge=0, lt=1, description="share of a client's training data set aside")
+
+
+class Model(Section):
+    """What clients train."""
+
+    name: str = Field("softmax", description="see `flockwise list models`, or module:function(input_shape, classes)")
+
+
+class Training(Section):
+    """What a client does with a model it is sent."""
+
+    epochs: int = Field(1, ge=1)
+    batch_size: int = Field(10, ge=1)
+    learning_rate: float = Field(0.05, gt=0)
+    momentum: float = Field(0.0, ge=0, lt=1)
+    weight_decay: float = Field(0.0, ge=0)
+    proximal: float = Field(0.0, ge=0, description="mu of FedProx")
+
+
+class Sampling(Section):
+    """Who trains in a round."""
+
+    fraction: Fraction = Field(1.0, description="share of the clients (of each flock, once there are flocks)")
+
+
+class StrategySection(OpenSection):
+    """The method; its own options stand beside the name."""
+
+    name: str = Field("fedavg", description="see `flockwise list strategies`")
+
+
+class Aggregation(OpenSection):
+    """The rule inside each flock; its own parameters stand beside these."""
+
+    name: str = Field("mean", description="see `flockwise list aggregators`, or module:function")
+    attackers: float = Field(0, ge=0, description="how many clients may lie: a count, or a share below 1")
+    before: list[str] = Field(default_factory=list, description="pre-aggregations, in order")
+
+
+class Attack(OpenSection):
+    """Who lies, and how; the attack's own parameters stand beside these."""
+
+    name: str = Field("none", description="see `flockwise list attacks`")
+    clients: int | float | list[int] = Field(0, description="how many, which share (below 1), or exactly which")
+    first_round: int = Field(1, ge=1, description="honest before this round")
+
+
+class Faults(Section):
+    """What goes wrong on the way, in simulation."""
+
+    dropout: float = Field(0.0, ge=0, le=1, description="chance that a client's reply never comes")
+    late_clients: int = Field(0, ge=0, description="how many clients join late")
+    late_round: int = Field(1, ge=1, description="the round in which they join")
+    drift_clients: int = Field(0, ge=0, description="how many clients change to another group's data")
+    drift_round: int = Field(1, ge=1, description="the round from which their data is different")
+
+
+class GateSection(Section):
+    """What a reply must look like."""
+
+    max_norm: float | None = Field(None, gt=0, description="longest update that is let in")
+    weight_cap: float | None = Field(5.0, gt=0, description="a sample count above this many medians counts as that")
+
+
+class Root(Section):
+    """Clean data the server holds itself (for FLTrust and the `root` judge)."""
+
+    samples: int = Field(0, ge=0, description="taken out of the clients' training data")
+
+
+class EvaluationSection(Section):
+    """When clients' models are tested."""
+
+    every: int = Field(1, ge=1, description="rounds between tests; the last round is always tested")
+
+
+class Checkpoint(Section):
+    """When the state is saved."""
+
+    every: int | Literal["auto"] = Field("auto", description="rounds, or as often as costs a twentieth of the time")
+    keep: int = Field(2, ge=1)
+    at: list[int] = Field(default_factory=list, description="rounds to save and keep, to fork from")
+
+
+class EngineSection(Section):
+    """Who trains."""
+
+    name: Literal["local"] = "local"
+    workers: int = Field(0, ge=0, description="processes; 0: one per core")
+    device: str = Field("cpu", description="cpu, cuda or mps")
+    path: Literal["auto", "native", "generic"] = Field("auto", description="training kernels")
+
+
+class Config(Section):
+    """A whole run."""
+
+    name: str = Field("run", min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
+    seed: int = Field(0, ge=0)
+    rounds: int = Field(20, ge=1)
+    data: Data = Field(default_factory=Data)
+    split: Split = Field(default_factory=Split)
+    model: Model = Field(default_factory=Model)
+    training: Training = Field(default_factory=Training)
+    sampling: Sampling = Field(default_factory=Sampling)
+    strategy: StrategySection = Field(default_factory=StrategySection)
+    aggregation: Aggregation = Field(default_factory=Aggregation)
+    attack: Attack = Field(default_factory=Attack)
+    faults: Faults = Field(default_factory=Faults)
+    gate: GateSection = Field(default_factory=GateSection)
+    root: Root = Field(default_factory=Root)
+    evaluation: EvaluationSection = Field(default_factory=EvaluationSection)
+    checkpoint: Checkpoint = Field(default_factory=Checkpoint)
+    engine: EngineSection = Field(default_factory=EngineSection)

@@ -1,0 +1,209 @@
+"""From a config to the live objects of a run."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from flockwise import plugins
+from flockwise.aggregation import PRE_AGGREGATIONS, RULES
+from flockwise.attacks import ATTACKS, DataAttack
+from flockwise.config import Config
+from flockwise.config.checks import signature_of
+from flockwise.config.validation import validated
+from flockwise.data import Dataset, Federation, Shard, load
+from flockwise.engine import Engine, LocalEngine, Workbench
+from flockwise.errors import ConfigError, InputError
+from flockwise.models import MODELS, Layout, build
+from flockwise.pieces.evidence import Layers
+from flockwise.pieces.rules import BoundRule
+from flockwise.pieces.state import State
+from flockwise.rng import derived_seed, generator
+from flockwise.server import Gate, Server
+from flockwise.server.method import Method
+from flockwise.simulation.adversary import Adversary, choose_attackers
+from flockwise.simulation.channel import Channel, make_channel
+from flockwise.splits import SPLITS
+from flockwise.strategies import STRATEGIES, Setting
+from flockwise.training import Recipe
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything a run is made of."""
+
+    federation: Federation
+    server: Server
+    engine: Engine
+    adversary: Adversary | None
+    channel: Channel
+    layout: Layout
+
+
+def assemble(
+    config: Config, state: State | None = None, *, directory: Path | None = None, data: Path | None = None,
+    federation: Federation | None = None, model: nn.Module | Callable[[], nn.Module] | None = None,
+) -> Parts:  # fmt: skip
+    """Build every part; `federation` and `model` replace what the config names."""
+    federation = federation or make_federation(config, directory, data)
+    federation, root = carve_root(federation, config.root.samples, config.seed)
+    factory = _model_factory(config, federation, directory, model)
+    first = factory(derived_seed(config.seed, "model"))
+    layout = Layout.of(first)
+    rule = bind_rule(config, directory)
+    setting = Setting(federation.clients, rule, config.sampling.fraction, config.seed, layers_of(layout), directory)
+    method = make_method(config, setting)
+    initial = [layout.read(first)]
+    initial += [layout.read(factory(derived_seed(config.seed, "model", i))) for i in range(1, method.models)]
+    gate = Gate(layout.size, config.gate.max_norm)
+    server = Server(method, np.stack(initial), federation.clients, gate, config.gate.weight_cap, state)
+    adversary = make_adversary(config, federation.clients, directory)
+    recipe = Recipe(**config.training.model_dump())
+    poison = {}
+    if adversary and isinstance(adversary.attack, DataAttack):
+        poison = dict.fromkeys(adversary.clients, adversary.attack)
+    later = drifted(federation, config.faults.drift_clients, config.seed) if config.faults.drift_clients else None
+    bench = Workbench(
+        federation, first, recipe, config.seed, config.engine.device, config.engine.path, root, poison, later,
+        config.faults.drift_round,
+    )  # fmt: skip
+    engine = LocalEngine(bench, config.engine.workers, most_models=method.models + federation.clients + 64)
+    return Parts(federation, server, engine, adversary, make_channel(config, federation.clients), layout)
+
+
+def make_federation(config: Config, directory: Path | None, data: Path | None) -> Federation:
+    """The data set, dealt out as the config says."""
+    where = Path(config.data.directory) if config.data.directory else data
+    dataset: Dataset = load(config.data.name, where)
+    split = plugins.find("splits", config.split.name.replace("-", "_"), SPLITS, directory)
+    function = getattr(split, "function", split)
+    arguments: dict[str, Any] = {"seed": config.seed, "validation": config.split.validation, **config.split.parameters}
+    if config.split.clients is not None:
+        arguments["clients"] = config.split.clients
+    try:
+        federation: Federation = function(dataset, **arguments)
+    except InputError as error:
+        raise ConfigError(f"split.{error}") from error
+    return federation
+
+
+def carve_root(federation: Federation, samples: int, seed: int) -> tuple[Federation, Shard | None]:
+    """Take clean samples for the server out of the clients' training data, under their true labels."""
+    if not samples:
+        return federation, None
+    held = np.unique(np.concatenate([shard.train for shard in federation.shards]))
+    if samples >= len(held):
+        raise ConfigError(f"root.samples = {samples}: clients hold only {len(held)} training samples in all")
+    taken = np.sort(generator(seed, "root data").choice(held, size=samples, replace=False))
+    shards = tuple(replace(shard, train=np.setdiff1d(shard.train, taken)) for shard in federation.shards)
+    nothing = np.zeros(0, dtype=np.int64)
+    return Federation(federation.dataset, shards), Shard(taken, taken, nothing)
+
+
+def drifted(federation: Federation, clients: int, seed: int) -> Federation:
+    """The same federation after some clients' data has become that of the next group."""
+    groups = federation.groups
+    if groups is None:
+        raise ConfigError(f"faults.drift_clients = {clients}: split has no groups to drift between")
+    movers = generator(seed, "drift").choice(federation.clients, size=clients, replace=False)
+    shards = list(federation.shards)
+    kinds = {int(g): federation.shards[int(np.flatnonzero(groups == g)[0])] for g in np.unique(groups)}
+    for client in movers.tolist():
+        after = (int(groups[client]) + 1) % len(kinds)
+        kind = kinds[after]
+        shards[client] = replace(shards[client], relabel=kind.relabel, turns=kind.turns, group=after)
+    return Federation(federation.dataset, tuple(shards))
+
+
+def layers_of(layout: Layout) -> Layers:
+    """First and last parameter of each layer: a module's weight and bias count as one."""
+    spans: dict[str, list[int]] = {}
+    for entry in layout.entries:
+        if entry.trainable:
+            spans.setdefault(entry.name.rpartition(".")[0], []).extend((entry.start, entry.stop))
+    return tuple((min(ends), max(ends)) for ends in spans.values())
+
+
+def bind_rule(config: Config, directory: Path | None) -> BoundRule:
+    """The aggregation rule with its parameters."""
+    section = config.aggregation
+    rule = plugins.find("aggregators", section.name, RULES, directory)
+    function = getattr(rule, "function", rule)
+    takes = signature_of(function)
+    parameters = dict(section.parameters)
+    if "strict" in takes:
+        parameters.setdefault("strict", config.strategy.name in ("fedavg",))
+    return BoundRule(
+        section.name, function, weighted="weights" in takes, wants_attackers="f" in takes, wants_root="root" in takes,
+        attackers=section.attackers, parameters=parameters,
+        before=[_before(plugins.find("pre-aggregations", name, PRE_AGGREGATIONS, directory)) for name in section.before],
+        seed=config.seed,
+    )  # fmt: skip
+
+
+def _before(piece: Any) -> Callable[[np.ndarray, int, int], np.ndarray]:
+    function = getattr(piece, "function", piece)
+    takes = signature_of(function)
+
+    def prepare(updates: np.ndarray, attackers: int, seed: int) -> np.ndarray:
+        arguments: dict[str, Any] = {"f": attackers} if "f" in takes else {}
+        if "seed" in takes:
+            arguments["seed"] = seed
+        if "s" in takes:
+            arguments["s"] = 2
+        return np.asarray(function(updates, **arguments))
+
+    return prepare
+
+
+def make_method(config: Config, setting: Setting) -> Method:
+    """The method the config names, with its options."""
+    strategy = plugins.find("strategies", config.strategy.name, STRATEGIES, setting.directory)
+    if not hasattr(strategy, "build"):  # a user's own function of the setting
+        return strategy(setting, **config.strategy.parameters)  # type: ignore[no-any-return]
+    options = validated(strategy.options, config.strategy.parameters, "strategy.")
+    method: Method = strategy.build(options, setting)
+    return method
+
+
+def make_adversary(config: Config, clients: int, directory: Path | None) -> Adversary | None:
+    """The attackers of the config, if any."""
+    if config.attack.name == "none":
+        return None
+    found = plugins.find("attacks", config.attack.name, ATTACKS, directory)
+    try:
+        attack = getattr(found, "factory", found)(**config.attack.parameters)
+    except InputError as error:
+        raise ConfigError(f"attack.{error}") from error
+    knowledge: Mapping[str, object] = {"f": config.aggregation.attackers, **config.aggregation.parameters}
+    return Adversary(
+        attack, choose_attackers(config, clients), config.seed, config.attack.first_round, config.aggregation.name,
+        dict(knowledge),
+    )  # fmt: skip
+
+
+def _model_factory(
+    config: Config, federation: Federation, directory: Path | None, model: nn.Module | Callable[[], nn.Module] | None
+) -> Callable[[int], nn.Module]:
+    if model is not None:
+        own = model
+        return lambda seed: own if isinstance(own, nn.Module) else own()
+    shape = federation.dataset.x.shape[1:]
+    image = (shape[2], shape[0], shape[1]) if len(shape) == 3 else (1, 1, int(np.prod(shape)))
+    classes = federation.dataset.classes
+    if config.model.name in MODELS:
+        return lambda seed: build(config.model.name, image, classes, seed)
+    found = plugins.find("models", config.model.name, MODELS, directory)
+    return lambda seed: _seeded(found, image, classes, seed)
+
+
+def _seeded(factory: Any, image: tuple[int, int, int], classes: int, seed: int) -> nn.Module:
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        module: nn.Module = getattr(factory, "factory", factory)(image, classes)
+    return module

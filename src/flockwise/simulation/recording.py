@@ -1,0 +1,90 @@
+"""What goes on the record of a round beside what the server knows: tests, truth, pictures."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from flockwise.engine import Evaluation
+from flockwise.messages import Event, RoundRecord
+from flockwise.metrics import adjusted_rand, detection, purity
+from flockwise.pieces.state import FREE, UNPLACED
+
+_DRAWN_EVERY = 10  # rounds between similarity matrices that are kept without a special reason
+
+
+def recorded(
+    record: RoundRecord, tested: Evaluation | None, truth: np.ndarray | None, attackers: frozenset[int],
+    events: list[Event],
+) -> RoundRecord:  # fmt: skip
+    """The full record of a round."""
+    facts, arrays = dict(record.facts), dict(record.arrays)
+    everything = (*events, *record.events)
+    facts["rejected"] = float(sum(event.kind == "rejected" for event in everything))
+    facts["train_loss"] = _mean(arrays["loss"])
+    flock, apart = arrays["flock"], arrays["apart"]
+    honest = np.array([client not in attackers for client in range(len(flock))])
+    if tested is not None:
+        facts |= accuracy_facts(tested.accuracy, tested.loss, honest & (apart == FREE))
+        arrays |= {"accuracy": tested.accuracy.astype(np.float32), "test_loss": tested.loss.astype(np.float32)}
+    facts |= truth_facts(flock, apart, truth, attackers)
+    arrays["loss"] = arrays["loss"].astype(np.float32)
+    if "similarity" in arrays:
+        kept = record.round % _DRAWN_EVERY == 0 or record.round == 1 or any(
+            event.kind in ("flocks", "split", "quarantine") for event in everything
+        )  # fmt: skip
+        square = arrays.pop("similarity")
+        if kept:
+            arrays["similarity"] = square.astype(np.float16)
+            arrays["map"] = drawn_map(square)
+    return replace(record, facts=facts, arrays=arrays, events=everything)
+
+
+def accuracy_facts(accuracy: np.ndarray, loss: np.ndarray, counted: np.ndarray) -> dict[str, float]:
+    """Accuracy over the honest clients that take part: mean, worst, spread."""
+    seen = accuracy[counted & np.isfinite(accuracy)]
+    if not len(seen):
+        return {}
+    low, high = np.quantile(seen, [0.1, 0.9])
+    return {
+        "accuracy": float(seen.mean()), "accuracy_worst": float(seen.min()), "accuracy_std": float(seen.std()),
+        "accuracy_p10": float(low), "accuracy_p90": float(high), "test_loss": _mean(loss[counted]),
+    }  # fmt: skip
+
+
+def truth_facts(
+    flock: np.ndarray, apart: np.ndarray, truth: np.ndarray | None, attackers: frozenset[int]
+) -> Mapping[str, float]:
+    """How right the flocks and the quarantine are, where the truth is known."""
+    facts: dict[str, float] = {}
+    placed = (flock != UNPLACED) & (apart == FREE)
+    if truth is not None and placed.any():
+        facts |= {"ari": adjusted_rand(flock[placed], truth[placed]), "purity": purity(flock[placed], truth[placed])}
+    if attackers:
+        wolves = np.zeros(len(flock), dtype=bool)
+        wolves[list(attackers)] = True
+        found = detection(apart != FREE, wolves)
+        facts |= {"detection_precision": float(found.precision), "detection_recall": float(found.recall)}
+    return facts
+
+
+def drawn_map(square: np.ndarray) -> np.ndarray:
+    """Clients as points in the plane, near where they are alike (classical scaling); NaN if never compared."""
+    heard = np.flatnonzero(np.isfinite(np.diag(square)))
+    points = np.full((len(square), 2), np.nan, dtype=np.float32)
+    if len(heard) < 3:
+        return points
+    inner = square[np.ix_(heard, heard)].astype(np.float64)
+    inner = np.where(np.isfinite(inner), inner, np.nanmean(inner))
+    away = np.diag(inner)[:, None] / 2 + np.diag(inner)[None, :] / 2 - inner  # similarities to squared distances
+    away = np.abs(away) if np.diag(inner).max() > 0 else inner**2
+    center = np.eye(len(heard)) - 1.0 / len(heard)
+    values, vectors = np.linalg.eigh(-0.5 * center @ away @ center)
+    axes = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0.0))
+    axes *= np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)  # a sign that does not flip at random
+    points[heard] = axes
+    return points
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")

@@ -1,0 +1,31 @@
+"""What a person asked for while the run goes on: release or confirm a client that was set apart."""
+
+import contextlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from flockwise.errors import InputError
+from flockwise.messages import Event
+from flockwise.server import Server
+
+_PAST = {"release": "released", "confirm": "confirmed", "quarantine": "quarantine"}
+
+
+def apply_requests(path: Path, server: Server) -> tuple[list[Event], Callable[[], None]]:
+    """Carry out waiting requests; the second result removes them once the round is saved."""
+    events, done = [], []
+    for file in sorted((path / "requests").glob("*.json")) if (path / "requests").is_dir() else []:
+        done.append(file)
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, InputError):
+            request = json.loads(file.read_text(encoding="utf-8"))
+            action, client = str(request["action"]), request["client"]
+            if action in _PAST and isinstance(client, int) and not isinstance(client, bool):
+                getattr(server, action)(client)
+                events.append(Event(_PAST[action], f"{action} by a person", client))
+
+    def settle() -> None:
+        for file in done:
+            file.unlink(missing_ok=True)
+
+    return events, settle
