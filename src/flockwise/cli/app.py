@@ -17,7 +17,11 @@ COMMANDS = {
     "runs": ("looking", "runs", "List runs with state, round and accuracy."),
     "show": ("looking", "show", "Show one run in the terminal."),
     "report": ("looking", "report", "Write the HTML report of one or several runs."),
-    "list": ("listing", "list_pieces", "List strategies, aggregators, attacks, splits, datasets, models, ..."),
+    "list": (
+        "listing",
+        "list_pieces",
+        "List strategies, aggregators, attacks, splits, datasets, models, ...",
+    ),
     "data": ("datasets", "data", "Get and list data sets."),
 }
 
@@ -47,7 +51,9 @@ class _Lazy(click.Group):
         except click.UsageError as error:
             from flockwise.plugins import nearest
 
-            raise click.UsageError(f"no such command {args[0]!r}; {nearest(args[0], list(COMMANDS))}") from error
+            raise click.UsageError(
+                f"no such command {args[0]!r}; {nearest(args[0], list(COMMANDS))}"
+            ) from error
 
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

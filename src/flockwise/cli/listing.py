@@ -5,7 +5,17 @@ from collections.abc import Mapping
 
 import click
 
-KINDS = ("strategies", "aggregators", "pre-aggregations", "attacks", "splits", "datasets", "models", "similarities", "clusterers")
+KINDS = (
+    "strategies",
+    "aggregators",
+    "pre-aggregations",
+    "attacks",
+    "splits",
+    "datasets",
+    "models",
+    "similarities",
+    "clusterers",
+)
 
 
 @click.command("list")

@@ -28,17 +28,33 @@ def runs(folder: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-@click.option("--events", type=int, default=10, show_default=True, help="How many of the last events to show.")
+@click.option(
+    "--events", type=int, default=10, show_default=True, help="How many of the last events to show."
+)
 def show(run: Path, as_json: bool, events: int) -> None:
     """Show RUN: what it is, how it goes, what happened."""
     from flockwise.store import open_run
 
     found = open_run(run)
     row = _row(run, found)
-    last = [{"round": e.round, "kind": e.kind, "client": e.client, "message": e.message} for e in found.events]
+    last = [
+        {"round": e.round, "kind": e.kind, "client": e.client, "message": e.message} for e in found.events
+    ]
     if as_json:
-        facts = {name: [None if v != v else v for v in values.tolist()] for name, values in found.facts.items()}
-        click.echo(json.dumps({**row, "config": found.config, "rounds": found.rounds.tolist(), "facts": facts, "events": last}))
+        facts = {
+            name: [None if v != v else v for v in values.tolist()] for name, values in found.facts.items()
+        }
+        click.echo(
+            json.dumps(
+                {
+                    **row,
+                    "config": found.config,
+                    "rounds": found.rounds.tolist(),
+                    "facts": facts,
+                    "events": last,
+                }
+            )
+        )
         return
     for key, value in row.items():
         click.echo(f"{key:10} {'' if value is None else value}")
@@ -60,7 +76,14 @@ def report(run_paths: tuple[Path, ...], out: Path | None) -> None:
 
 def _row(path: Path, found: Any) -> dict[str, Any]:
     if isinstance(found, Exception):
-        return {"run": str(path), "state": "unreadable", "strategy": None, "round": None, "accuracy": None, "flocks": None}
+        return {
+            "run": str(path),
+            "state": "unreadable",
+            "strategy": None,
+            "round": None,
+            "accuracy": None,
+            "flocks": None,
+        }
     facts = {name: float(values[-1]) for name, values in found.facts.items() if len(values)}
     config = found.config
 

@@ -12,7 +12,15 @@ import click
 
 from flockwise.cli.app import printable
 
-LOUD = ("flocks", "split", "quarantine", "rollback", "released", "confirmed", "skipped")  # events worth a line
+LOUD = (
+    "flocks",
+    "split",
+    "quarantine",
+    "rollback",
+    "released",
+    "confirmed",
+    "skipped",
+)  # events worth a line
 
 
 class Watch:
@@ -47,7 +55,9 @@ class Watch:
         if self._json:
             facts = {key: value for key, value in progress.facts.items() if value == value}
             events = [{"kind": e.kind, "message": e.message, "client": e.client} for e in progress.events]
-            click.echo(json.dumps({"round": progress.round, "rounds": progress.rounds, **facts, "events": events}))
+            click.echo(
+                json.dumps({"round": progress.round, "rounds": progress.rounds, **facts, "events": events})
+            )
             return
         if self._quiet:
             return
@@ -73,7 +83,9 @@ class Watch:
         if self._json or self._quiet:
             return
         facts = {name: values[-1] for name, values in run.facts.items() if len(values)}
-        click.echo(f"{run.state}: {len(run.rounds)} rounds in {_duration(float(run.seconds.sum()))}, {_numbers(facts)}")
+        click.echo(
+            f"{run.state}: {len(run.rounds)} rounds in {_duration(float(run.seconds.sum()))}, {_numbers(facts)}"
+        )
         click.echo(f"run: {run.path}")
 
     def _say(self, text: str) -> None:
@@ -118,4 +130,8 @@ def _numbers(facts: Any) -> str:
 def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else (f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s")
+    return (
+        f"{hours} h {minutes} min"
+        if hours
+        else (f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s")
+    )

@@ -34,17 +34,32 @@ def demo(attack: bool, out: Path | None, data: Path | None, as_json: bool, quiet
     """
     from flockwise.cli.demos import DEMO, DEMO_ATTACK
 
-    _go(lambda **kw: _api().run(DEMO_ATTACK if attack else DEMO, out=out, data=data, **kw), as_json, quiet, report=True)
+    _go(
+        lambda **kw: _api().run(DEMO_ATTACK if attack else DEMO, out=out, data=data, **kw),
+        as_json,
+        quiet,
+        report=True,
+    )
 
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="The run directory (default: a new one below runs/).")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Replace a field, e.g. training.epochs=5.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="The run directory (default: a new one below runs/)."
+)
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Replace a field, e.g. training.epochs=5."
+)
 @click.option("--check", is_flag=True, help="Only check the config.")
 @_options
 def run(
-    config: Path, out: Path | None, overrides: tuple[str, ...], check: bool, data: Path | None, as_json: bool, quiet: bool
+    config: Path,
+    out: Path | None,
+    overrides: tuple[str, ...],
+    check: bool,
+    data: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Run CONFIG, a TOML file (see `flockwise new`)."""
     if check:
@@ -72,10 +87,18 @@ def resume(
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--at", type=click.IntRange(min=1), required=True, help="The round to start from.")
 @click.option("--out", type=click.Path(path_type=Path), help="The new run directory.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="What is different from there on.")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="What is different from there on."
+)
 @_options
 def fork(
-    run: Path, at: int, out: Path | None, overrides: tuple[str, ...], data: Path | None, as_json: bool, quiet: bool
+    run: Path,
+    at: int,
+    out: Path | None,
+    overrides: tuple[str, ...],
+    data: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Start a new run from round AT of RUN, with another method, rule or training."""
     _go(lambda **kw: _api().fork(run, at, overrides, out=out, data=data, **kw), as_json, quiet)
@@ -91,7 +114,10 @@ def _go(work: Any, as_json: bool, quiet: bool, report: bool = False) -> None:
     with stop_on_signal() as stop, Watch(as_json, quiet) as watch:
         finished = work(on_round=watch.round, stop=stop)
     if finished.state == "stopped":
-        click.echo(f"stopped after round {int(finished.rounds[-1])}; go on with: flockwise resume {finished.path}", err=True)
+        click.echo(
+            f"stopped after round {int(finished.rounds[-1])}; go on with: flockwise resume {finished.path}",
+            err=True,
+        )
         raise click.exceptions.Exit(130)
     watch.summary(finished)
     if report:

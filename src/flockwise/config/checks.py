@@ -60,7 +60,9 @@ def _strategy(config: Config, directory: Path | None) -> None:
     if hasattr(strategy, "options"):
         options = validated(strategy.options, config.strategy.parameters, "strategy.")
         if getattr(options, "judge", "none") == "root" and not config.root.samples:
-            raise ConfigError("root.samples = 0: strategy.judge = 'root' needs clean data on the server, such as 100")
+            raise ConfigError(
+                "root.samples = 0: strategy.judge = 'root' needs clean data on the server, such as 100"
+            )
 
 
 def _aggregation(config: Config, directory: Path | None) -> None:
@@ -70,15 +72,23 @@ def _aggregation(config: Config, directory: Path | None) -> None:
     for name in config.aggregation.before:
         plugins.find("pre-aggregations", name, PRE_AGGREGATIONS, directory)
     function = getattr(rule, "function", rule)
-    given = {"weights", "f", "root", "strict"} | ({"seed"} if config.aggregation.name == "bucketing" else set())
+    given = {"weights", "f", "root", "strict"} | (
+        {"seed"} if config.aggregation.name == "bucketing" else set()
+    )
     _known("aggregation", config.aggregation.parameters, signature_of(function, skip=1) - given | {"strict"})
     if config.aggregation.name == "fltrust" and not config.root.samples:
-        raise ConfigError("root.samples = 0: aggregation.name = 'fltrust' needs clean data on the server, such as 100")
+        raise ConfigError(
+            "root.samples = 0: aggregation.name = 'fltrust' needs clean data on the server, such as 100"
+        )
     clients = config.split.clients
     if not hasattr(rule, "minimum") or clients is None or config.strategy.name == "mini-fl":
         return
     taking_part = max(round(clients * config.sampling.fraction), 1)
-    share = config.aggregation.attackers if config.aggregation.attackers < 1 else config.aggregation.attackers / clients
+    share = (
+        config.aggregation.attackers
+        if config.aggregation.attackers < 1
+        else config.aggregation.attackers / clients
+    )
     expected = int(share * taking_part + 1e-9)
     needed = rule.minimum(expected)
     if taking_part < needed:
@@ -103,7 +113,9 @@ def _attack(config: Config, directory: Path | None) -> None:
         if wrong:
             raise ConfigError(f"attack.clients = {wrong[0]}: must lie between 0 and {clients - 1}")
     elif chosen < 0 or (chosen >= 1 and int(chosen) > clients) or (chosen >= 1 and chosen != int(chosen)):
-        raise ConfigError(f"attack.clients = {chosen}: must be a count of at most {clients}, a share below 1, or a list")
+        raise ConfigError(
+            f"attack.clients = {chosen}: must be a count of at most {clients}, a share below 1, or a list"
+        )
 
 
 def _faults(config: Config, directory: Path | None) -> None:

@@ -24,7 +24,9 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     return parse_config(content, overrides, Path(path).parent)
 
 
-def parse_config(content: Mapping[str, Any], overrides: Iterable[str] = (), directory: Path | None = None) -> Config:
+def parse_config(
+    content: Mapping[str, Any], overrides: Iterable[str] = (), directory: Path | None = None
+) -> Config:
     """Check a config given as a mapping; `directory` is where a user's own pieces are looked for."""
     merged = _copy(content)
     for override in overrides:

@@ -28,7 +28,9 @@ class Data(Section):
     """Which data set, and where."""
 
     name: str = Field("digits", description="see `flockwise data list`")
-    directory: str | None = Field(None, description="where its files are; default: FLOCKWISE_DATA, then the cache")
+    directory: str | None = Field(
+        None, description="where its files are; default: FLOCKWISE_DATA, then the cache"
+    )
 
 
 class Split(OpenSection):
@@ -42,7 +44,9 @@ class Split(OpenSection):
 class Model(Section):
     """What clients train."""
 
-    name: str = Field("softmax", description="see `flockwise list models`, or module:function(input_shape, classes)")
+    name: str = Field(
+        "softmax", description="see `flockwise list models`, or module:function(input_shape, classes)"
+    )
 
 
 class Training(Section):
@@ -80,7 +84,9 @@ class Attack(OpenSection):
     """Who lies, and how; the attack's own parameters stand beside these."""
 
     name: str = Field("none", description="see `flockwise list attacks`")
-    clients: int | float | list[int] = Field(0, description="how many, which share (below 1), or exactly which")
+    clients: int | float | list[int] = Field(
+        0, description="how many, which share (below 1), or exactly which"
+    )
     first_round: int = Field(1, ge=1, description="honest before this round")
 
 
@@ -98,7 +104,9 @@ class GateSection(Section):
     """What a reply must look like."""
 
     max_norm: float | None = Field(None, gt=0, description="longest update that is let in")
-    weight_cap: float | None = Field(5.0, gt=0, description="a sample count above this many medians counts as that")
+    weight_cap: float | None = Field(
+        5.0, gt=0, description="a sample count above this many medians counts as that"
+    )
 
 
 class Root(Section):
@@ -116,7 +124,9 @@ class EvaluationSection(Section):
 class Checkpoint(Section):
     """When the state is saved."""
 
-    every: int | Literal["auto"] = Field("auto", description="rounds, or as often as costs a twentieth of the time")
+    every: int | Literal["auto"] = Field(
+        "auto", description="rounds, or as often as costs a twentieth of the time"
+    )
     keep: int = Field(2, ge=1)
     at: list[int] = Field(default_factory=list, description="rounds to save and keep, to fork from")
 

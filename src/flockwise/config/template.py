@@ -15,7 +15,7 @@ _STARTS: dict[str, dict[str, Any]] = {
     "training": {"epochs": 3, "learning_rate": 0.1},
     "sampling": {"fraction": 0.5},
 }
-_EXTRA = {"split": 'groups = 4  # the split\'s own parameters stand here; see `flockwise list splits`\n'}
+_EXTRA = {"split": "groups = 4  # the split's own parameters stand here; see `flockwise list splits`\n"}
 
 
 def template(strategy: str) -> str:

@@ -22,4 +22,6 @@ class Arena:
         os.truncate(handle, max(rows * columns * 4, 1))
         self._map = mmap.mmap(handle, max(rows * columns * 4, 1))
         os.close(handle)
-        self.rows: np.ndarray = np.frombuffer(self._map, dtype=np.float32)[: rows * columns].reshape(rows, columns)
+        self.rows: np.ndarray = np.frombuffer(self._map, dtype=np.float32)[: rows * columns].reshape(
+            rows, columns
+        )

@@ -36,7 +36,9 @@ class LocalEngine:
     def train(self, plan: Plan) -> list[Reply]:
         """Longest jobs first, so that no core waits long at the end."""
         self._share(plan.models)
-        tasks = sorted(plan.tasks, key=lambda task: (-self._bench.samples(task.client) * len(task.models), task.client))
+        tasks = sorted(
+            plan.tasks, key=lambda task: (-self._bench.samples(task.client) * len(task.models), task.client)
+        )
         jobs = [self._job("train", plan, task, slot) for slot, task in enumerate(tasks)]
         answers = {answer["client"]: answer for answer in self._run(jobs) if answer["samples"]}
         return [self._reply(plan, answers[client]) for client in sorted(answers)]
@@ -61,7 +63,12 @@ class LocalEngine:
         self._share(models)
         size = max(len(stale) // (4 * self.workers), 1)
         jobs = [
-            {"kind": "test", "round": round, "clients": stale[i : i + size], "rows": rows[stale[i : i + size]].tolist()}
+            {
+                "kind": "test",
+                "round": round,
+                "clients": stale[i : i + size],
+                "rows": rows[stale[i : i + size]].tolist(),
+            }
             for i in range(0, len(stale), size)
         ]
         for answer in self._run(jobs):
@@ -90,11 +97,19 @@ class LocalEngine:
 
     def _share(self, models: Models) -> None:
         if len(models) > len(self._models.rows):
-            raise EngineError(f"a plan has {len(models)} models; this engine was made for {len(self._models.rows)}")
+            raise EngineError(
+                f"a plan has {len(models)} models; this engine was made for {len(self._models.rows)}"
+            )
         self._models.rows[: len(models)] = models
 
     def _job(self, kind: str, plan: Plan, task: Task, slot: int) -> Job:
-        return {"kind": kind, "round": plan.round, "client": task.client, "models": list(task.models), "slot": slot}
+        return {
+            "kind": kind,
+            "round": plan.round,
+            "client": task.client,
+            "models": list(task.models),
+            "slot": slot,
+        }
 
     def _reply(self, plan: Plan, answer: Job) -> Reply:
         client = answer["client"]

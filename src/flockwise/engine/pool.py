@@ -36,7 +36,7 @@ class Pool:
     def run(self, jobs: Sequence[Job]) -> Iterator[Job]:
         """Answers in the order in which they come."""
         waiting = deque(jobs)
-        held: dict[Connection, int] = {pipe: 0 for pipe in self._pipes}
+        held: dict[Connection, int] = dict.fromkeys(self._pipes, 0)
         for _ in range(_IN_FLIGHT):
             for pipe in self._pipes:
                 if waiting:
@@ -71,13 +71,17 @@ class Pool:
         try:
             pipe.send_bytes(json.dumps(job).encode())
         except OSError as error:
-            raise EngineError("a worker process died; resume the run to go on from the last checkpoint") from error
+            raise EngineError(
+                "a worker process died; resume the run to go on from the last checkpoint"
+            ) from error
 
     def _receive(self, pipe: Connection) -> Job:
         try:
             answer: Job = json.loads(pipe.recv_bytes())
         except (EOFError, OSError) as error:
-            raise EngineError("a worker process died; resume the run to go on from the last checkpoint") from error
+            raise EngineError(
+                "a worker process died; resume the run to go on from the last checkpoint"
+            ) from error
         return answer
 
 

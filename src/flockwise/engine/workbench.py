@@ -58,7 +58,9 @@ class Workbench:
         x, y = self.data(client, "train", round)
         if not len(y):
             return None
-        losses = [self._trainer.losses(model, x, y)[0] for model in candidates] if len(candidates) > 1 else [0.0]
+        losses = (
+            [self._trainer.losses(model, x, y)[0] for model in candidates] if len(candidates) > 1 else [0.0]
+        )
         chosen = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
         rng = generator(self.seed, "batches", round, client)
         orders = np.stack([rng.permutation(len(y)) for _ in range(self.recipe.epochs)])

@@ -81,6 +81,8 @@ class OverKnown:
             members = np.flatnonzero((labels == flock) & heard & state.free)
             if len(members):
                 center = latest[members[0]]
-                joint = self.rule(latest[members] - center, np.ones(len(members)), state.clients, batch.round, root)
+                joint = self.rule(
+                    latest[members] - center, np.ones(len(members)), state.clients, batch.round, root
+                )
                 models[flock] = moved(center, joint)
         return models

@@ -114,7 +114,9 @@ class Communities(_SendsOne):
         nearest = np.argsort(away, axis=1, kind="stable")[:, : self.neighbours]
         weights = np.exp(-self.beta * np.take_along_axis(away, nearest, axis=1))
         weights /= weights.sum(axis=1, keepdims=True)
-        mixed = np.einsum("qj,qjd->qd", weights, state.models[alive].astype(np.float64)[nearest], optimize=True)
+        mixed = np.einsum(
+            "qj,qjd->qd", weights, state.models[alive].astype(np.float64)[nearest], optimize=True
+        )
         rows[known] = 1 + np.arange(len(known))
         return np.concatenate([world[None], mixed.astype(np.float32)]), rows
 

@@ -47,7 +47,9 @@ def stack(plan: Plan, replies: Sequence[Reply], weight_cap: float | None) -> Bat
         weights=counts,
         chosen=np.array([reply.chosen for reply in replies], dtype=np.int64),
         losses=np.array([_number(reply.loss) for reply in replies]),
-        features=np.array([[_place(r.address), _number(r.hour), _number(r.user)] for r in replies]).reshape(-1, 3),
+        features=np.array([[_place(r.address), _number(r.hour), _number(r.user)] for r in replies]).reshape(
+            -1, 3
+        ),
     )
 
 

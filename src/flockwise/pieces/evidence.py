@@ -18,16 +18,15 @@ class Known:
     """What is known of some clients, ready to be compared."""
 
     clients: Labels
-    source: Updates  # (any, parameters); row `index[i]` belongs to `clients[i]`
-    index: Labels
+    fetch: Callable[[], Updates]  # the rows, only when asked for: they can be most of a gigabyte
     layers: Layers = ()
     center: np.ndarray | None = None  # a point near all rows, where rows are models
     cached_cosine: Callable[[], Square] | None = None
 
     @property
     def rows(self) -> Updates:
-        """(clients, parameters), copied out of the memory only when asked for: it can be most of a gigabyte."""
-        return self.source if len(self.index) == len(self.source) else self.source[self.index]
+        """(clients, parameters)"""
+        return self.fetch()
 
     def cosine(self) -> Square:
         """Cosine similarities of the rows, from the running memory where there is one."""
@@ -35,7 +34,7 @@ class Known:
 
     def of(self, members: np.ndarray) -> "Known":
         """Only some of the clients."""
-        return Known(self.clients[members], self.source, self.index[members], self.layers, self.center)
+        return Known(self.clients[members], lambda: self.rows[members], self.layers, self.center)
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class ThisRound:
 
     def known(self, state: State, batch: Batch) -> Known:
         """The clients of this round."""
-        return Known(batch.clients, batch.updates, np.arange(len(batch.clients)), self.layers)
+        return Known(batch.clients, lambda: batch.updates, self.layers)
 
 
 @dataclass(frozen=True)
@@ -61,27 +60,30 @@ class LatestUpdates:
     layers: Layers = ()
 
     def remember(self, state: State, batch: Batch) -> State:
-        """Replace the rows of this round's clients."""
+        """Replace the rows of this round's clients, in the one memory there is."""
         evidence = self._evidence(state)
         evidence.update(batch.clients, batch.updates, batch.round)
-        return state.remember(**{f"evidence/{name}": array for name, array in evidence.state().items()})
+        return state.remember(evidence=evidence)
 
     def known(self, state: State, batch: Batch) -> Known:
         """Every free client with an update that is not too old."""
         evidence = self._evidence(state)
         usable = np.flatnonzero(evidence.usable(batch.round) & state.free)
+        among_heard = np.searchsorted(np.flatnonzero(evidence.heard), usable)
         return Known(
             usable,
-            evidence.rows,
-            usable,
+            lambda: evidence.rows[among_heard],
             self.layers,
             cached_cosine=lambda: evidence.cosine(batch.round)[np.ix_(usable, usable)],
         )
 
     def _evidence(self, state: State) -> Evidence:
-        held = {n.removeprefix("evidence/"): a for n, a in state.memory.items() if n.startswith("evidence/")}
-        if held:
-            return Evidence.from_state(held)
+        if "evidence" in state.memory:
+            live: Evidence = state.memory["evidence"]
+            return live
+        saved = {n.removeprefix("evidence/"): a for n, a in state.memory.items() if n.startswith("evidence/")}
+        if saved:
+            return Evidence.from_state(saved)
         return Evidence(state.clients, state.models.shape[1], max_age=self.max_age)
 
 
@@ -106,4 +108,4 @@ class LatestModels:
         usable = np.flatnonzero((state.memory["latest/round"] > 0) & state.free)
         models = state.memory["latest/models"]
         center = models[usable].mean(axis=0, dtype=np.float64).astype(np.float32)
-        return Known(usable, models, usable, self.layers, center)
+        return Known(usable, lambda: models[usable], self.layers, center)

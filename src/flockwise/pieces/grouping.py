@@ -92,7 +92,9 @@ class Clustered:
         square = self.measure.compare(known) if len(known.clients) else np.zeros((0, 0))
         if len(known.clients) < 2:
             return Found(known.clients, np.zeros(len(known.clients), dtype=np.int64), square)
-        taken = known.rows if self.takes == "points" else as_kind(square, self.measure, self.takes, self.power)
+        taken = (
+            known.rows if self.takes == "points" else as_kind(square, self.measure, self.takes, self.power)
+        )
         labels = np.asarray(self.cluster(taken), dtype=np.int64)
         apart = separation(square, labels, self.measure.kind)
         facts = {"separation": apart, **(self.describe(taken, labels) if self.describe else {})}
@@ -131,6 +133,8 @@ class Bipartition:
         if self.eps1 is None and self.eps2 is None:
             return True
         rows = known.rows
-        joint = float(np.linalg.norm(rows.mean(axis=0, dtype=np.float64)))  # the norm of the mean, not the reverse
+        joint = float(
+            np.linalg.norm(rows.mean(axis=0, dtype=np.float64))
+        )  # the norm of the mean, not the reverse
         longest = float(max(np.linalg.norm(row) for row in rows))
         return (self.eps1 is None or joint < self.eps1) and (self.eps2 is None or longest > self.eps2)

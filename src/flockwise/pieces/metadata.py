@@ -1,5 +1,6 @@
 """Groups from what reports carry by nature: the place, the hour and the user they come from (Mini-FL)."""
 
+import itertools
 from dataclasses import dataclass
 from ipaddress import ip_address
 
@@ -30,7 +31,7 @@ class Metadata:
         """Every client with at least one feature."""
         held = state.memory["metadata/features"]
         clients = np.flatnonzero(np.isfinite(held).any(axis=1) & state.free)
-        return Known(clients, held, clients)
+        return Known(clients, lambda: held[clients])
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ class ByFeature:
             if not np.isfinite(column).all() or np.ptp(column) == 0:
                 continue
             values = (column - column.mean()) / column.std()
-            labels, groups, errors = kmeans_elbow(values[:, None], min(self.most_groups, len(column)), self.seed)
+            labels, groups, errors = kmeans_elbow(
+                values[:, None], min(self.most_groups, len(column)), self.seed
+            )
             left = float(errors[groups - 1]) / len(column)
             facts |= {f"sse_{name}": left, f"groups_{name}": float(groups)}
             if groups > 1 and (best is None or left < best[0]):
@@ -94,7 +97,7 @@ class OneModelByBoundaries(OneModel):
 def describe_groups(feature: int, edges: np.ndarray) -> list[str]:
     """The boundaries in words: address ranges, hours or id ranges."""
     ends = [-np.inf, *edges.tolist(), np.inf]
-    return [_range(FEATURES[feature], low, high) for low, high in zip(ends[:-1], ends[1:], strict=True)]
+    return [_range(FEATURES[feature], low, high) for low, high in itertools.pairwise(ends)]
 
 
 def _range(feature: str, low: float, high: float) -> str:

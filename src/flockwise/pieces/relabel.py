@@ -16,7 +16,9 @@ def renumbered(state: State, found: Found) -> Labels:
     labels = np.full(state.clients, UNPLACED, dtype=np.int64)
     old = state.labels[found.clients]
     fresh = np.arange(found.flocks)
-    overlap = np.array([[np.sum((found.labels == f) & (old == o)) for o in range(len(state.models))] for f in fresh])
+    overlap = np.array(
+        [[np.sum((found.labels == f) & (old == o)) for o in range(len(state.models))] for f in fresh]
+    )
     number: dict[int, int] = {}
     for flat in np.argsort(-overlap, axis=None, kind="stable"):
         new, previous = divmod(int(flat), len(state.models))

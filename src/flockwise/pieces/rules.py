@@ -34,7 +34,9 @@ class BoundRule:
         """The flock's joint update; `clients` is the number of all clients."""
         if len(updates) == 1:
             return np.asarray(updates[0])
-        expected = self.attackers * len(updates) if self.attackers < 1 else self.attackers * len(updates) / clients
+        expected = (
+            self.attackers * len(updates) if self.attackers < 1 else self.attackers * len(updates) / clients
+        )
         share = int(expected + 1e-9)
         for prepare in self.before:
             updates = prepare(updates, share, self.seed + round)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flockwise.rng import generator
 from flockwise.pieces.state import State
+from flockwise.rng import generator
 from flockwise.types import Labels
 
 
@@ -36,5 +36,3 @@ class Sampler:
     def _some(self, pool: Labels, rng: np.random.Generator) -> Labels:
         count = max(round(self.fraction * len(pool)), 1)
         return rng.choice(pool, size=count, replace=False)
-
-

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from flockwise.types import Labels, Mask, Models
 UNPLACED = -1  # a client that no flock has been found for yet
 FREE, QUARANTINED, CONFIRMED = 0, 1, 2  # values of State.apart
 
-Memory = Mapping[str, np.ndarray]
+# What pieces remember: arrays, or a large memory that is changed in place and gives its arrays by `state()`.
+Memory = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,27 @@ class State:
         """How many flocks have members."""
         return len(np.unique(self.labels[self.labels != UNPLACED]))
 
-    def remember(self, **arrays: np.ndarray) -> "State":
-        """The same state with some memories replaced."""
-        return replace(self, memory={**self.memory, **arrays})
+    def remember(self, **memories: Any) -> "State":
+        """The same state with some memories replaced; one kept whole replaces its saved arrays."""
+        kept = {n: m for n, m in self.memory.items() if n.partition("/")[0] not in memories}
+        return replace(self, memory={**kept, **memories})
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Everything as named arrays, for a checkpoint."""
-        own = {"round": np.int64(self.round)[None], "models": self.models, "labels": self.labels, "apart": self.apart}
-        return {**own, **{f"memory/{name}": array for name, array in self.memory.items()}}
+        own = {
+            "round": np.int64(self.round)[None],
+            "models": self.models,
+            "labels": self.labels,
+            "apart": self.apart,
+        }
+        for name, memory in self.memory.items():
+            parts = (
+                {f"{name}/{key}": array for key, array in memory.state().items()}
+                if hasattr(memory, "state")
+                else None
+            )
+            own |= {f"memory/{key}": array for key, array in (parts or {name: memory}).items()}
+        return own
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "State":

@@ -41,6 +41,7 @@ class Server:
         self._plan: Plan | None = None
         self._questions: list[Question] = []
         self._record: RoundRecord | None = None
+        self._asked: set[str] = set()
 
     @property
     def round(self) -> int:
@@ -90,7 +91,9 @@ class Server:
             raise InputError(f"client = {clients}: must lie between 0 and {self.state.clients - 1}")
         apart, labels = self.state.apart.copy(), self.state.labels.copy()
         apart[clients] = value
-        labels[clients] = UNPLACED if self.state.flocks > 1 or value != FREE else self.state.labels.max(initial=0)
+        labels[clients] = (
+            UNPLACED if self.state.flocks > 1 or value != FREE else self.state.labels.max(initial=0)
+        )
         self.state = replace(self.state, apart=apart, labels=labels)
 
     def _training_plan(self) -> Plan:
@@ -111,13 +114,15 @@ class Server:
         losses = np.full(self.state.clients, np.nan)
         losses[batch.clients] = batch.losses
         self._record = RoundRecord(plan.round, {}, {"trained": trained, "loss": losses}, tuple(events))
-        self._asked: set[str] = set()
+        self._asked = set()
         if not len(batch.clients):
             self._add(events=[Event("skipped", "nobody's reply could be used; models are unchanged")])
             return
         offers = {task.client: task.models for task in plan.tasks}
         state = self.method.evidence.remember(self.state, batch)
-        picked = self.method.attribution.relabel(state, batch, [offers[client] for client in batch.clients.tolist()])
+        picked = self.method.attribution.relabel(
+            state, batch, [offers[client] for client in batch.clients.tolist()]
+        )
         self.state = self._learn(replace(state, labels=picked), batch, root)
         if self.method.recovery:
             self.state = self.method.recovery.remember(self.state, batch.round)
@@ -127,21 +132,27 @@ class Server:
         method = self.method
         state = state.remember(**{"batch/clients": batch.clients})
         if method.grouping is None or not method.when.look(state, batch.round):
-            return replace(state, models=method.aggregation.step(state, state.models, state.labels, batch, root))
+            return replace(
+                state, models=method.aggregation.step(state, state.models, state.labels, batch, root)
+            )
         if method.start == "own":
             state = self._find_flocks(state, batch)
-            return replace(state, models=method.aggregation.step(state, state.models, state.labels, batch, root))
+            return replace(
+                state, models=method.aggregation.step(state, state.models, state.labels, batch, root)
+            )
         if not (method.skip_census and method.when.everyone(batch.round)):
-            state = replace(state, models=method.aggregation.step(state, state.models, state.labels, batch, root))
+            state = replace(
+                state, models=method.aggregation.step(state, state.models, state.labels, batch, root)
+            )
         return self._find_flocks(state, batch)
 
     def _find_flocks(self, state: State, batch: Batch) -> State:
         known = self.method.evidence.known(state, batch)
         if self.method.scope == "within":
-            for flock in np.unique(state.labels[known.clients]):
+            for flock in np.unique(state.labels[known.clients][state.labels[known.clients] != UNPLACED]):
                 members = np.flatnonzero((state.labels[known.clients] == flock) & state.free[known.clients])
                 found = self._noted(state, self.method.grouping.find(known.of(members), batch.round))  # type: ignore[union-attr]
-                if flock != UNPLACED and found.flocks > 1:
+                if found.flocks > 1:
                     state = self._split(state, int(flock), found)
             return state
         found = self._noted(state, self.method.grouping.find(known, batch.round))  # type: ignore[union-attr]
@@ -167,7 +178,11 @@ class Server:
         if self.method.keep_largest:
             apart = state.apart.copy()
             apart[gone] = QUARANTINED
-            self._add(events=[Event("quarantine", f"{len(gone)} clients set apart from flock {flock}", detail=detail)])
+            self._add(
+                events=[
+                    Event("quarantine", f"{len(gone)} clients set apart from flock {flock}", detail=detail)
+                ]
+            )
             return replace(state, labels=np.where(apart == FREE, state.labels, UNPLACED), apart=apart)
         self._add(events=[Event("split", f"flock {flock} split: {len(gone)} clients leave", detail=detail)])
         state = state.remember(**{"found/round": np.array([self.round + 1])})
@@ -182,7 +197,9 @@ class Server:
             arrays["similarity"] = everyone
         facts = dict(found.facts)
         seen = self._record.facts if self._record else {}
-        if "alpha_cross" in facts and "alpha_cross" in seen:  # several flocks were tested: report the closest call
+        if (
+            "alpha_cross" in facts and "alpha_cross" in seen
+        ):  # several flocks were tested: report the closest call
             facts = facts if facts["alpha_cross"] < seen["alpha_cross"] else {}
         self._add(facts=facts, arrays=arrays)
         return found

@@ -36,11 +36,20 @@ def questions(method: Method, state: State, asked: Set[str]) -> Iterator[Questio
     found = int(state.memory["found/round"][0]) if "found/round" in state.memory else None
     if found is None:
         return
-    if "judge" not in asked and method.judge and state.flocks > 1 and state.round + 1 == found + method.judge.after:
+    if (
+        "judge" not in asked
+        and method.judge
+        and state.flocks > 1
+        and state.round + 1 == found + method.judge.after
+    ):
         yield _judge(method, state)
     elif "rollback" not in asked and "judge" in asked and method.recovery and _hostile_just_left(state):
         yield _rollback(state)
-    elif "place" not in asked and method.place == "validation" and len(clients := _to_place(method, state, found)):
+    elif (
+        "place" not in asked
+        and method.place == "validation"
+        and len(clients := _to_place(method, state, found))
+    ):
         yield _place(method, state, clients)
 
 
@@ -56,7 +65,11 @@ def _to_place(method: Method, state: State, found: int) -> Labels:
         lost &= here
     if method.follow is not None and state.flocks > 1:
         lost |= here & state.free
-    return np.flatnonzero(lost) if state.flocks > 1 or (state.labels[lost] == UNPLACED).any() else np.zeros(0, np.int64)
+    return (
+        np.flatnonzero(lost)
+        if state.flocks > 1 or (state.labels[lost] == UNPLACED).any()
+        else np.zeros(0, np.int64)
+    )
 
 
 def _place(method: Method, state: State, clients: Labels) -> Question:
@@ -71,9 +84,9 @@ def _place(method: Method, state: State, clients: Labels) -> Question:
             own = labels[score.client]
             if own == UNPLACED:
                 events.append(Event("placed", f"fits flock {best} best", score.client, {"flock": best}))
-            elif best == own or max(score.accuracies) - score.accuracies[int(np.searchsorted(alive, own))] <= (
-                method.follow or 0.0
-            ):
+            elif best == own or max(score.accuracies) - score.accuracies[
+                int(np.searchsorted(alive, own))
+            ] <= (method.follow or 0.0):
                 continue
             else:
                 events.append(Event("moved", f"moved from flock {own} to {best}", score.client,
@@ -87,7 +100,11 @@ def _place(method: Method, state: State, clients: Labels) -> Question:
 def _judge(method: Method, state: State) -> Question:
     alive, judge = _alive(state), method.judge
     assert judge is not None
-    asked = {"largest": np.zeros(0, np.int64), "root": np.array([ROOT]), "validation": np.flatnonzero(state.free)}
+    asked = {
+        "largest": np.zeros(0, np.int64),
+        "root": np.array([ROOT]),
+        "validation": np.flatnonzero(state.free),
+    }
 
     def answer(state: State, scores: Sequence[Scores]) -> tuple[State, list[Event]]:
         marks: dict[int, float] = {}
@@ -95,7 +112,9 @@ def _judge(method: Method, state: State) -> Question:
             if judge.kind == "largest":
                 marks[flock] = float(np.sum((state.labels == flock) & state.free))
                 continue
-            own = [s.accuracies[position] for s in scores if s.client == ROOT or state.labels[s.client] == flock]
+            own = [
+                s.accuracies[position] for s in scores if s.client == ROOT or state.labels[s.client] == flock
+            ]
             marks[flock] = float(np.nanmean(own)) if own and not np.isnan(own).all() else float("nan")
         hostile = judge.hostile(marks)
         gone = np.isin(state.labels, hostile) & state.free
@@ -103,7 +122,11 @@ def _judge(method: Method, state: State) -> Question:
             return state, []
         detail = {"judge": judge.kind, "marks": {str(k): v for k, v in marks.items()},
                   "clients": np.flatnonzero(gone).tolist()}  # fmt: skip
-        event = Event("quarantine", f"{int(gone.sum())} clients set apart: judged hostile by {judge.kind}", detail=detail)
+        event = Event(
+            "quarantine",
+            f"{int(gone.sum())} clients set apart: judged hostile by {judge.kind}",
+            detail=detail,
+        )
         apart = np.where(gone, QUARANTINED, state.apart).astype(np.int8)
         labels = np.where(gone, UNPLACED, state.labels)
         state = state.remember(**{"judge/round": np.array([state.round + 1])})
@@ -124,7 +147,11 @@ def _rollback(state: State) -> Question:
     def answer(state: State, scores: Sequence[Scores]) -> tuple[State, list[Event]]:
         models, events = state.models.copy(), []
         for position, flock in enumerate(alive.tolist()):
-            own = [s.accuracies for s in scores if state.labels[s.client] == flock and not np.isnan(s.accuracies).all()]
+            own = [
+                s.accuracies
+                for s in scores
+                if state.labels[s.client] == flock and not np.isnan(s.accuracies).all()
+            ]
             if not own or not len(past):
                 continue
             means = np.nanmean(np.array(own), axis=0)
@@ -136,4 +163,6 @@ def _rollback(state: State) -> Question:
                     "instead_of": float(means[len(past) + position])}))  # fmt: skip
         return replace(state, models=models), events
 
-    return Question("rollback", np.concatenate([past, state.models[alive]]), np.flatnonzero(state.free), answer)
+    return Question(
+        "rollback", np.concatenate([past, state.models[alive]]), np.flatnonzero(state.free), answer
+    )

@@ -54,7 +54,9 @@ def assemble(
     first = factory(derived_seed(config.seed, "model"))
     layout = Layout.of(first)
     rule = bind_rule(config, directory)
-    setting = Setting(federation.clients, rule, config.sampling.fraction, config.seed, layers_of(layout), directory)
+    setting = Setting(
+        federation.clients, rule, config.sampling.fraction, config.seed, layers_of(layout), directory
+    )
     method = make_method(config, setting)
     initial = [layout.read(first)]
     initial += [layout.read(factory(derived_seed(config.seed, "model", i))) for i in range(1, method.models)]
@@ -65,7 +67,9 @@ def assemble(
     poison = {}
     if adversary and isinstance(adversary.attack, DataAttack):
         poison = dict.fromkeys(adversary.clients, adversary.attack)
-    later = drifted(federation, config.faults.drift_clients, config.seed) if config.faults.drift_clients else None
+    later = (
+        drifted(federation, config.faults.drift_clients, config.seed) if config.faults.drift_clients else None
+    )
     bench = Workbench(
         federation, first, recipe, config.seed, config.engine.device, config.engine.path, root, poison, later,
         config.faults.drift_round,
@@ -80,7 +84,11 @@ def make_federation(config: Config, directory: Path | None, data: Path | None) -
     dataset: Dataset = load(config.data.name, where)
     split = plugins.find("splits", config.split.name.replace("-", "_"), SPLITS, directory)
     function = getattr(split, "function", split)
-    arguments: dict[str, Any] = {"seed": config.seed, "validation": config.split.validation, **config.split.parameters}
+    arguments: dict[str, Any] = {
+        "seed": config.seed,
+        "validation": config.split.validation,
+        **config.split.parameters,
+    }
     if config.split.clients is not None:
         arguments["clients"] = config.split.clients
     try:
@@ -186,7 +194,10 @@ def make_adversary(config: Config, clients: int, directory: Path | None) -> Adve
 
 
 def _model_factory(
-    config: Config, federation: Federation, directory: Path | None, model: nn.Module | Callable[[], nn.Module] | None
+    config: Config,
+    federation: Federation,
+    directory: Path | None,
+    model: nn.Module | Callable[[], nn.Module] | None,
 ) -> Callable[[int], nn.Module]:
     if model is not None:
         own = model

@@ -23,7 +23,10 @@ class Channel:
         for reply in replies:
             if reply.client in self.late and reply.round < self.late_round:
                 continue
-            lost = self.dropout and generator(self.seed, "dropout", reply.round, reply.client).random() < self.dropout
+            lost = (
+                self.dropout
+                and generator(self.seed, "dropout", reply.round, reply.client).random() < self.dropout
+            )
             if lost:
                 events.append(Event("dropout", "its reply never came", reply.client))
             else:
@@ -33,5 +36,7 @@ class Channel:
 
 def make_channel(config: Config, clients: int) -> Channel:
     """The channel of a config; late clients are drawn once."""
-    drawn = generator(config.seed, "late clients").choice(clients, size=config.faults.late_clients, replace=False)
+    drawn = generator(config.seed, "late clients").choice(
+        clients, size=config.faults.late_clients, replace=False
+    )
     return Channel(config.seed, config.faults.dropout, frozenset(drawn.tolist()), config.faults.late_round)

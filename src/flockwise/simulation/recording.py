@@ -26,7 +26,10 @@ def recorded(
     honest = np.array([client not in attackers for client in range(len(flock))])
     if tested is not None:
         facts |= accuracy_facts(tested.accuracy, tested.loss, honest & (apart == FREE))
-        arrays |= {"accuracy": tested.accuracy.astype(np.float32), "test_loss": tested.loss.astype(np.float32)}
+        arrays |= {
+            "accuracy": tested.accuracy.astype(np.float32),
+            "test_loss": tested.loss.astype(np.float32),
+        }
     facts |= truth_facts(flock, apart, truth, attackers)
     arrays["loss"] = arrays["loss"].astype(np.float32)
     if "similarity" in arrays:
@@ -59,7 +62,10 @@ def truth_facts(
     facts: dict[str, float] = {}
     placed = (flock != UNPLACED) & (apart == FREE)
     if truth is not None and placed.any():
-        facts |= {"ari": adjusted_rand(flock[placed], truth[placed]), "purity": purity(flock[placed], truth[placed])}
+        facts |= {
+            "ari": adjusted_rand(flock[placed], truth[placed]),
+            "purity": purity(flock[placed], truth[placed]),
+        }
     if attackers:
         wolves = np.zeros(len(flock), dtype=bool)
         wolves[list(attackers)] = True
@@ -76,12 +82,16 @@ def drawn_map(square: np.ndarray) -> np.ndarray:
         return points
     inner = square[np.ix_(heard, heard)].astype(np.float64)
     inner = np.where(np.isfinite(inner), inner, np.nanmean(inner))
-    away = np.diag(inner)[:, None] / 2 + np.diag(inner)[None, :] / 2 - inner  # similarities to squared distances
+    away = (
+        np.diag(inner)[:, None] / 2 + np.diag(inner)[None, :] / 2 - inner
+    )  # similarities to squared distances
     away = np.abs(away) if np.diag(inner).max() > 0 else inner**2
     center = np.eye(len(heard)) - 1.0 / len(heard)
     values, vectors = np.linalg.eigh(-0.5 * center @ away @ center)
     axes = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0.0))
-    axes *= np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)  # a sign that does not flip at random
+    axes *= np.where(
+        axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0
+    )  # a sign that does not flip at random
     points[heard] = axes
     return points
 

@@ -86,7 +86,9 @@ def resume(
     with reopen_run(path, _policy(config)) as writer:
         saved = writer.newest_checkpoint()
         state = State.from_arrays(saved[1]) if saved else None
-        parts = assemble(config, state, directory=directory, data=_path(data), federation=federation, model=model)
+        parts = assemble(
+            config, state, directory=directory, data=_path(data), federation=federation, model=model
+        )
         try:
             writer.clients(client_rows(parts))
             _loop(config, parts, writer, on_round, stop)
@@ -108,13 +110,20 @@ def fork(
     before = parse_config(parent.config, directory=directory)
     for section in ("data", "split", "model", "seed"):
         if getattr(config, section) != getattr(before, section):
-            raise ConfigError(f"{section}: cannot change in a fork, the first {at} rounds were trained with it")
+            raise ConfigError(
+                f"{section}: cannot change in a fork, the first {at} rounds were trained with it"
+            )
     if at >= config.rounds:
         raise ConfigError(f"rounds = {config.rounds}: must be above the fork's round {at}")
     saved = parent.checkpoint(at)
     target = Path(out) if out is not None else new_run_path(config)
     parts = assemble(
-        config, State.from_arrays(saved), directory=directory, data=_path(data), federation=federation, model=model
+        config,
+        State.from_arrays(saved),
+        directory=directory,
+        data=_path(data),
+        federation=federation,
+        model=model,
     )
     about = {**environment(config, directory), "parent": str(Path(path).resolve()), "forked_at": at}
     try:
@@ -143,7 +152,11 @@ def _loop(
             if server.round % config.evaluation.every == 0 or last:
                 tested = parts.engine.evaluate(server.round, *server.assignment())
             current = truth
-            if truth is not None and config.faults.drift_clients and server.round >= config.faults.drift_round:
+            if (
+                truth is not None
+                and config.faults.drift_clients
+                and server.round >= config.faults.drift_round
+            ):
                 from flockwise.simulation.assembly import drifted
 
                 current = drifted(parts.federation, config.faults.drift_clients, config.seed).groups
@@ -221,13 +234,17 @@ def new_run_path(config: Config, folder: Path = Path("runs")) -> Path:
 
 def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.ndarray]) -> None:
     """Copy the record of the rounds before the fork."""
-    names = {name for name in ("accuracy", "flock", "apart", "trained", "loss", "similarity", "map")}
+    names = {"accuracy", "flock", "apart", "trained", "loss", "similarity", "map"}
     arrays = {name: dict(zip(*[part.tolist() if i == 0 else part for i, part in enumerate(parent.array(name))], strict=True))
               for name in names}  # fmt: skip
     for place, round in enumerate(parent.rounds.tolist()):
         if round > at:
             break
-        facts = {name: float(values[place]) for name, values in parent.facts.items() if values[place] == values[place]}
+        facts = {
+            name: float(values[place])
+            for name, values in parent.facts.items()
+            if values[place] == values[place]
+        }
         kept = {name: held[round] for name, held in arrays.items() if round in held}
         events = [Event(e.kind, e.message, e.client, e.detail) for e in parent.events if e.round == round]
         if round < at:
@@ -236,7 +253,10 @@ def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.nda
 
 
 def _as_config(
-    config: Config | Mapping[str, Any] | str | Path, overrides: Iterable[str], federation: object, model: object
+    config: Config | Mapping[str, Any] | str | Path,
+    overrides: Iterable[str],
+    federation: object,
+    model: object,
 ) -> Config:
     if isinstance(config, Config):
         return config
@@ -258,5 +278,3 @@ def _policy(config: Config) -> CheckpointPolicy:
 
 def _path(value: str | Path | None) -> Path | None:
     return Path(value) if value is not None else None
-
-

@@ -18,7 +18,18 @@ from flockwise.store.checkpoint import read_checkpoint, write_checkpoint
 from flockwise.store.policy import CheckpointPolicy
 from flockwise.store.schema import FORMAT, TABLES
 
-CLIENT_COLUMNS = ("client", "name", "truth", "attacker", "train", "validation", "test", "address", "hour", "user")
+CLIENT_COLUMNS = (
+    "client",
+    "name",
+    "truth",
+    "attacker",
+    "train",
+    "validation",
+    "test",
+    "address",
+    "hour",
+    "user",
+)
 
 
 class RunWriter:
@@ -70,14 +81,19 @@ class RunWriter:
             self.policy.wrote(time.perf_counter() - started)
         files.step("before commit")
         with self._transaction():
-            self._database.execute("INSERT OR REPLACE INTO rounds VALUES (?, ?, ?, ?)", (round, seconds, name, mark))
+            self._database.execute(
+                "INSERT OR REPLACE INTO rounds VALUES (?, ?, ?, ?)", (round, seconds, name, mark)
+            )
             self._database.executemany(
                 "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)",
                 [(round, key, _real(value)) for key, value in facts.items()],
             )
             self._database.executemany(
                 "INSERT OR REPLACE INTO arrays VALUES (?, ?, ?, ?, ?)",
-                [(round, key, array.dtype.str, json.dumps(array.shape), array.tobytes()) for key, array in arrays.items()],
+                [
+                    (round, key, array.dtype.str, json.dumps(array.shape), array.tobytes())
+                    for key, array in arrays.items()
+                ],
             )
             self._database.executemany(
                 "INSERT INTO events (round, kind, client, message, detail) VALUES (?, ?, ?, ?, ?)",
@@ -112,7 +128,9 @@ class RunWriter:
                 self._database.execute(f"DELETE FROM {table} WHERE round > ?", (round,))
 
     def _forget_old_checkpoints(self, round: int) -> None:
-        rows = self._database.execute("SELECT round, checkpoint FROM rounds WHERE checkpoint IS NOT NULL").fetchall()
+        rows = self._database.execute(
+            "SELECT round, checkpoint FROM rounds WHERE checkpoint IS NOT NULL"
+        ).fetchall()
         old = self.policy.droppable([r for r, _ in rows])
         if not old:
             return
@@ -135,7 +153,9 @@ class RunWriter:
         self._database.execute("COMMIT")
 
 
-def create_run(path: Path, config: Mapping[str, Any], environment: Mapping[str, Any], policy: CheckpointPolicy) -> RunWriter:
+def create_run(
+    path: Path, config: Mapping[str, Any], environment: Mapping[str, Any], policy: CheckpointPolicy
+) -> RunWriter:
     """Start a new run directory; one that already holds a run is refused."""
     if (path / "run.sqlite").exists() or (path / "config.toml").exists():
         raise RunError(f"{path}: already holds a run; choose another directory, or `flockwise resume {path}`")
@@ -143,7 +163,9 @@ def create_run(path: Path, config: Mapping[str, Any], environment: Mapping[str, 
     files.write_atomically(path / "environment.json", json.dumps(environment, indent=2).encode())
     files.write_atomically(path / "config.toml", tomli_w.dumps(_without_none(config)).encode())
     writer = RunWriter(path, policy)
-    writer.about(format=str(FORMAT), created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), state="running")
+    writer.about(
+        format=str(FORMAT), created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), state="running"
+    )
     return writer
 
 

@@ -33,7 +33,9 @@ class Run:
             raise RunError(f"{self.path}: no run here (needs config.toml and run.sqlite)")
         version = self.about.get("format", "0")
         if not version.isdigit() or int(version) > FORMAT:
-            raise RunError(f"{self.path}: written by a newer Flockwise (format {version}); upgrade to read it")
+            raise RunError(
+                f"{self.path}: written by a newer Flockwise (format {version}); upgrade to read it"
+            )
 
     def refresh(self) -> None:
         """Forget what was read, so that the next look is a fresh one."""
@@ -71,13 +73,28 @@ class Run:
     @cached_property
     def clients(self) -> list[dict[str, Any]]:
         """One record per client: name, truth (or None), attacker, sample counts, address, hour, user."""
-        names = ("client", "name", "truth", "attacker", "train", "validation", "test", "address", "hour", "user")
-        return [dict(zip(names, row, strict=True)) for row in self._rows("SELECT * FROM clients ORDER BY client")]
+        names = (
+            "client",
+            "name",
+            "truth",
+            "attacker",
+            "train",
+            "validation",
+            "test",
+            "address",
+            "hour",
+            "user",
+        )
+        return [
+            dict(zip(names, row, strict=True)) for row in self._rows("SELECT * FROM clients ORDER BY client")
+        ]
 
     @cached_property
     def rounds(self) -> np.ndarray:
         """The rounds on record."""
-        return np.array([row[0] for row in self._rows("SELECT round FROM rounds ORDER BY round")], dtype=np.int64)
+        return np.array(
+            [row[0] for row in self._rows("SELECT round FROM rounds ORDER BY round")], dtype=np.int64
+        )
 
     @cached_property
     def seconds(self) -> np.ndarray:
@@ -108,11 +125,16 @@ class Run:
     def events(self) -> list[RecordedEvent]:
         """Everything that happened, in order."""
         rows = self._rows("SELECT round, kind, client, message, detail FROM events ORDER BY round, id")
-        return [RecordedEvent(kind, message, client, _json(detail), round) for round, kind, client, message, detail in rows]
+        return [
+            RecordedEvent(kind, message, client, _json(detail), round)
+            for round, kind, client, message, detail in rows
+        ]
 
     def array(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """(rounds, values) of an array kept each round; values is (rounds, ...)."""
-        rows = self._rows("SELECT round, dtype, shape, data FROM arrays WHERE name = ? ORDER BY round", (name,))
+        rows = self._rows(
+            "SELECT round, dtype, shape, data FROM arrays WHERE name = ? ORDER BY round", (name,)
+        )
         arrays = [_array(dtype, shape, data) for _, dtype, shape, data in rows]
         rounds = np.array([row[0] for row in rows], dtype=np.int64)
         same = len({a.shape for a in arrays}) <= 1
@@ -125,25 +147,35 @@ class Run:
 
     def kept(self, name: str) -> list[int]:
         """The rounds in which an array was kept."""
-        return [row[0] for row in self._rows("SELECT round FROM arrays WHERE name = ? ORDER BY round", (name,))]
+        return [
+            row[0] for row in self._rows("SELECT round FROM arrays WHERE name = ? ORDER BY round", (name,))
+        ]
 
     @cached_property
     def checkpoints(self) -> list[int]:
         """Rounds that a fork can start from."""
-        return [r for (r,) in self._rows("SELECT round FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round")]
+        return [
+            r for (r,) in self._rows("SELECT round FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round")
+        ]
 
     def checkpoint(self, round: int | None = None) -> dict[str, np.ndarray]:
         """The server's state after a round (the newest by default)."""
-        rows = self._rows("SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round DESC")
+        rows = self._rows(
+            "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round DESC"
+        )
         for at, name, mark in rows:
             if round is None or at == round:
                 return read_checkpoint(self.path / "checkpoints" / Path(name).name, mark)
         kept = ", ".join(map(str, self.checkpoints)) or "none"
-        raise RunError(f"{self.path}: no checkpoint of round {round}; kept are {kept}. Set checkpoint.at to keep more")
+        raise RunError(
+            f"{self.path}: no checkpoint of round {round}; kept are {kept}. Set checkpoint.at to keep more"
+        )
 
     def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         try:
-            database = sqlite3.connect(f"{(self.path / 'run.sqlite').resolve().as_uri()}?mode=ro", uri=True, timeout=5)
+            database = sqlite3.connect(
+                f"{(self.path / 'run.sqlite').resolve().as_uri()}?mode=ro", uri=True, timeout=5
+            )
             try:
                 return database.execute(query, values).fetchall()
             finally:

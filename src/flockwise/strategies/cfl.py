@@ -24,7 +24,9 @@ class CflOptions(Options):
     """Options of CFL, in both uses."""
 
     threshold: float = Field(0.02, ge=-1, lt=1, description="split when alpha_cross is below")
-    decay: float = Field(0.0, ge=0, description="threshold / (1 + decay * (round - 1)), as the paper suggests")
+    decay: float = Field(
+        0.0, ge=0, description="threshold / (1 + decay * (round - 1)), as the paper suggests"
+    )
     eps1: float | None = Field(None, gt=0, description="split only if the mean update is shorter than this")
     eps2: float | None = Field(None, gt=0, description="and the longest update is longer than this")
     first: int = Field(1, ge=1, description="the first round in which a split is allowed")

@@ -25,7 +25,9 @@ class CustomOptions(JudgeOptions):
 
     evidence: Literal["this-round", "latest-updates", "latest-models", "metadata"] = "latest-updates"
     max_age: int | None = Field(None, ge=1, description="latest-updates: ignore older ones")
-    similarity: str = Field("cosine", description="a name from `flockwise list similarities`, or module:function")
+    similarity: str = Field(
+        "cosine", description="a name from `flockwise list similarities`, or module:function"
+    )
     power: float = Field(1.0, gt=0, description="exponent on the similarities")
     clustering: str = Field("louvain", description="a name from `flockwise list clusterers`, or module:name")
     clustering_parameters: dict[str, Any] = Field(default_factory=dict)
@@ -89,7 +91,9 @@ def _grouping(options: CustomOptions, setting: Setting) -> Grouping:
     measure = find("similarities", options.similarity, MEASURES, setting.directory)
     if not isinstance(measure, Measure):  # a user's own function of the updates
         function: Callable[..., Any] = measure
-        measure = Measure(options.similarity, "similarity", lambda known: np.asarray(function(known.rows), np.float64))
+        measure = Measure(
+            options.similarity, "similarity", lambda known: np.asarray(function(known.rows), np.float64)
+        )
     cluster, takes = _clusterer(options, setting)
     return Clustered(measure, cluster, takes, options.power, options.min_separation)
 
@@ -107,8 +111,13 @@ def _clusterer(options: CustomOptions, setting: Setting) -> tuple[Callable[[np.n
         return built_in, chosen.takes
     if hasattr(chosen, "fit_predict") or isinstance(chosen, type):  # an estimator, or its class
         estimator = chosen(**parameters) if isinstance(chosen, type) else chosen
-        precomputed = "precomputed" in (getattr(estimator, "metric", None), getattr(estimator, "affinity", None))
-        takes: Kind = "points" if not precomputed else ("distance" if hasattr(estimator, "metric") else "similarity")
+        precomputed = "precomputed" in (
+            getattr(estimator, "metric", None),
+            getattr(estimator, "affinity", None),
+        )
+        takes: Kind = (
+            "points" if not precomputed else ("distance" if hasattr(estimator, "metric") else "similarity")
+        )
         return from_estimator(estimator), takes
     return (lambda square: np.asarray(chosen(square, **parameters))), "similarity"
 

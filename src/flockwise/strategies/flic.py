@@ -46,7 +46,9 @@ def flic(options: FlicOptions, setting: Setting) -> Method:
         evidence=LatestUpdates(options.max_age, setting.layers),  # l.7
         grouping=Clustered(
             measure=MEASURES["one-plus-cosine"],  # l.11
-            cluster=lambda graph: louvain(graph, options.resolution, setting.seed, self_loops=options.self_loops),  # l.14
+            cluster=lambda graph: louvain(
+                graph, options.resolution, setting.seed, self_loops=options.self_loops
+            ),  # l.14
             takes="similarity",
             min_separation=options.min_separation,
             describe=lambda graph, labels: {"modularity": modularity(graph, labels, options.resolution)},

@@ -29,7 +29,9 @@ class IfcaOptions(Options):
     restarts: int = Field(1, ge=1, description="sets of random beginnings to try")
     probe: int = Field(5, ge=1, description="rounds each set is tried for")
     warm_start: int = Field(0, ge=0, description="rounds of plain FedAvg first")
-    noise: float = Field(0.01, gt=0, description="warm start: relative size of the noise that sets models apart")
+    noise: float = Field(
+        0.01, gt=0, description="warm start: relative size of the noise that sets models apart"
+    )
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ class RestartingMean(PerFlock):
 
     choice: Restarting = Restarting()
 
-    def step(self, state: State, models: Models, labels: Labels, batch: Batch, root: np.ndarray | None) -> Models:
+    def step(
+        self, state: State, models: Models, labels: Labels, batch: Batch, root: np.ndarray | None
+    ) -> Models:
         """Average, then spread the warm-started model when its rounds are over."""
         choice = self.choice
         models = PerFlock.step(self, state, models, labels, batch, root)
@@ -120,5 +124,3 @@ def ifca(options: IfcaOptions, setting: Setting) -> Method:
         models=options.flocks * options.restarts,
         place="largest",
     )
-
-
