@@ -1,0 +1,38 @@
+"""Rules that turn the clients' updates into one; each `f(updates, ...) -> vector`, float32.
+
+`updates` is (clients, parameters). Nothing is modified; NaN, Inf, wrong shapes and impossible parameters are
+refused with `InputError`. `RULES` and `PRE_AGGREGATIONS` hold them by config name with their contracts.
+"""
+
+from flockwise.aggregation.bucketing import bucketing
+from flockwise.aggregation.bulyan import bulyan
+from flockwise.aggregation.centered_clipping import centered_clipping
+from flockwise.aggregation.contract import Contract, Parameter, Rule
+from flockwise.aggregation.coordinatewise import median, trimmed_mean
+from flockwise.aggregation.fltrust import fltrust
+from flockwise.aggregation.geometric_median import geometric_median
+from flockwise.aggregation.krum import krum, multi_krum
+from flockwise.aggregation.mean import mean
+from flockwise.aggregation.nearest_neighbor_mixing import nearest_neighbor_mixing
+from flockwise.aggregation.norm_bound import norm_bound
+from flockwise.aggregation.rules import PRE_AGGREGATIONS, RULES
+
+__all__ = [
+    "PRE_AGGREGATIONS",
+    "RULES",
+    "Contract",
+    "Parameter",
+    "Rule",
+    "bucketing",
+    "bulyan",
+    "centered_clipping",
+    "fltrust",
+    "geometric_median",
+    "krum",
+    "mean",
+    "median",
+    "multi_krum",
+    "nearest_neighbor_mixing",
+    "norm_bound",
+    "trimmed_mean",
+]

@@ -1,0 +1,37 @@
+"""Centred clipping: repeat a mean in which no client can pull further than a radius.
+
+Karimireddy, He, Jaggi: Learning from History for Byzantine Robust Optimization, ICML 2021, equation 4.
+Best started from the previous round's result.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flockwise.kernels.checks import as_count, as_radius, as_updates, as_vector
+from flockwise.kernels.combine import squared_lengths, weighted_sum
+from flockwise.types import Vector
+
+
+def centered_clipping(updates: Any, radius: float, start: Any = None, steps: int = 3) -> Vector:
+    """Move `steps` times by the mean of the differences to the updates, each clipped to the radius.
+
+    `start` is zero if not given: the updates then count as they are.
+    """
+    rows = as_updates(updates)
+    limit = as_radius(radius)
+    center = (
+        np.zeros(rows.shape[1], np.float32) if start is None else as_vector(start, rows.shape[1], "start")
+    )
+    for _ in range(as_count(steps, "steps", 1)):
+        # v + mean(c_i (x_i - v)) without a second matrix: the rows take c_i / K and v keeps the rest.
+        shares = clipping_factors(squared_lengths(rows, center), limit) / len(rows)
+        center = weighted_sum(rows, shares) + center * np.float32(1.0 - shares.sum())
+    return center
+
+
+def clipping_factors(squared: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+    """The factors that bring lengths down to the radius; 1 for those within."""
+    lengths = np.sqrt(squared)
+    return np.where(lengths <= radius, 1.0, radius / np.maximum(lengths, radius))

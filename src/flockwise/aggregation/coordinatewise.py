@@ -1,0 +1,39 @@
+"""Median and trimmed mean of every coordinate on its own.
+
+Yin, Chen, Kannan, Bartlett: Byzantine-Robust Distributed Learning, ICML 2018. Both hold while fewer than
+half of the clients (or fewer than the trimmed ones) are attackers and honest updates are alike.
+"""
+
+import math
+from typing import Any
+
+from flockwise.errors import InputError
+from flockwise.kernels.checks import as_updates
+from flockwise.kernels.columns import middle_mean
+from flockwise.types import Vector
+
+
+def median(updates: Any) -> Vector:
+    """The median of every coordinate; the mean of the middle two for an even number of clients."""
+    rows = as_updates(updates)
+    clients = len(rows)
+    return middle_mean(rows, (clients - 1) // 2, clients // 2 + 1)
+
+
+def trimmed_mean(updates: Any, trim: float = 0.1) -> Vector:
+    """The mean of every coordinate without the lowest and the highest values.
+
+    `trim` is the fraction dropped at each end, rounded down: 0.1 drops 1 of 10 clients at the bottom and 1
+    at the top, which papers that count both ends call 20 %.
+    """
+    rows = as_updates(updates)
+    dropped = trimmed_count(len(rows), trim)
+    return middle_mean(rows, dropped, len(rows) - dropped)
+
+
+def trimmed_count(clients: int, trim: float) -> int:
+    """How many values are dropped at each end."""
+    if not 0 <= trim < 0.5:
+        raise InputError(f"trim = {trim}: must be from 0 to below 0.5; 0.2 drops 2 of 10 clients at each end")
+    # 0.29 * 100 is 28.999999999999996; the small sum makes it the 29 that was meant.
+    return math.floor(trim * clients + 1e-9)

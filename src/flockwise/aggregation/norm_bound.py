@@ -1,0 +1,19 @@
+"""Norm bounding: clip every update to a length, then take the mean.
+
+Sun, Kairouz, Suresh, McMahan: Can You Really Backdoor Federated Learning?, 2019. Limits what one client
+can do in one round; does not stop many small pulls.
+"""
+
+from typing import Any
+
+from flockwise.aggregation.centered_clipping import clipping_factors
+from flockwise.kernels.checks import as_radius, as_updates
+from flockwise.kernels.combine import squared_lengths, weighted_sum
+from flockwise.types import Vector
+
+
+def norm_bound(updates: Any, radius: float) -> Vector:
+    """The mean of the updates, each shortened to the radius if it is longer."""
+    rows = as_updates(updates)
+    limit = as_radius(radius)
+    return weighted_sum(rows, clipping_factors(squared_lengths(rows), limit) / len(rows))

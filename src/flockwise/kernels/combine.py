@@ -1,0 +1,82 @@
+"""Weighted sums of rows, and lengths of rows, in one pass over the matrix each."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flockwise.kernels.checks import refuse_not_finite
+from flockwise.kernels.parallel import blocks, each_chunk
+from flockwise.types import Updates, Vector
+
+BLOCK = 16384
+SMALL = 1 << 18  # numbers; below this the plain NumPy call is cheaper than blocks
+
+
+def weighted_sum(rows: Updates, coefficients: Any) -> Vector:
+    """The sum of coefficient times row; refuses rows that are not finite.
+
+    A NaN or Inf anywhere reaches the result, so checking the result is enough.
+    """
+    weights = np.asarray(coefficients, dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if rows.size <= SMALL:
+            result: Vector = np.einsum("k,kd->d", weights, rows)
+        else:
+            result = np.empty(rows.shape[1], dtype=np.float32)
+
+            def work(pieces: list[slice]) -> None:
+                for piece in pieces:
+                    np.matmul(weights, rows[:, piece], out=result[piece])
+
+            each_chunk(work, blocks(rows.shape[1], BLOCK), rows.size)
+    if not np.isfinite(result).all():
+        refuse_not_finite(rows)
+        # All inputs are finite, so float32 overflowed on the way; a convex combination fits again.
+        result = (np.asarray(coefficients, dtype=np.float64) @ rows.astype(np.float64)).astype(np.float32)
+    return result
+
+
+def squared_lengths(rows: Updates, origin: Vector | None = None) -> NDArray[np.float64]:
+    """The squared length of each row (minus `origin`); refuses rows that are not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = _lengths(rows, origin, np.float32)
+        doubtful = ~np.isfinite(lengths) | (lengths < 1e-28 * rows.shape[1])
+        if doubtful.any():
+            refuse_not_finite(rows)
+            lengths[doubtful] = _lengths(np.ascontiguousarray(rows[doubtful]), origin, np.float64)
+    return lengths
+
+
+def dots(rows: Updates, vector: Vector) -> NDArray[np.float64]:
+    """The inner product of each row with the vector, summed in float64 over column blocks."""
+    pieces = blocks(rows.shape[1], BLOCK)
+    partial = np.empty((len(pieces), len(rows)))
+
+    def work(some: list[slice]) -> None:
+        for piece in some:
+            partial[piece.start // BLOCK] = rows[:, piece] @ vector[piece]
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        each_chunk(work, pieces, rows.size)
+    total: NDArray[np.float64] = partial.sum(axis=0)
+    if not np.isfinite(total).all():
+        refuse_not_finite(rows)
+        total = rows.astype(np.float64) @ vector.astype(np.float64)
+    return total
+
+
+def _lengths(rows: Updates, origin: Vector | None, precision: type) -> NDArray[np.float64]:
+    pieces = blocks(rows.shape[1], BLOCK)
+    partial = np.empty((len(pieces), len(rows)))
+
+    def work(some: list[slice]) -> None:
+        for piece in some:
+            block = rows[:, piece] if precision is np.float32 else rows[:, piece].astype(precision)
+            if origin is not None:
+                block = block - origin[piece]
+            partial[piece.start // BLOCK] = np.einsum("kd,kd->k", block, block)
+
+    each_chunk(work, pieces, rows.size)
+    total: NDArray[np.float64] = partial.sum(axis=0)
+    return total

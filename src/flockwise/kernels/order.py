@@ -1,0 +1,52 @@
+"""An order of rows that depends on what they hold, not on where they stand."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flockwise.types import Updates
+
+SAME = 1e-6  # scores closer than this, relative to the larger, count as a tie
+
+
+def content_order(rows: Updates) -> NDArray[np.intp]:
+    """Indices that sort the rows lexicographically; equal rows keep their order."""
+    return _sorted(rows, np.arange(len(rows)), 0)
+
+
+def lowest(
+    scores: NDArray[np.float64], count: int, rows: Updates, members: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """Indices of the `count` rows with the lowest scores; ties go to the lexicographically smaller row.
+
+    With `members`, the scores are those of these rows only.
+    """
+    if members is None:
+        members = np.arange(len(rows))
+    ranking = np.argsort(scores, kind="stable")
+    order, ranked = members[ranking], scores[ranking]
+    if count >= len(order):
+        return order
+    gaps = np.diff(ranked) > SAME * np.abs(ranked[1:])
+    starts = np.concatenate([[0], np.flatnonzero(gaps) + 1, [len(order)]])
+    at = int(np.searchsorted(starts, count - 1, side="right"))
+    first, last = int(starts[at - 1]), int(starts[at])
+    if last > first + 1:
+        order[first:last] = _sorted(rows, np.sort(order[first:last]), 0)
+    return order[:count]
+
+
+def _sorted(rows: Updates, members: NDArray[np.intp], start: int) -> NDArray[np.intp]:
+    columns = rows.shape[1]
+    while len(members) > 1 and start < columns:
+        stop = min(max(2 * start, start + 16), columns)
+        part = rows[members, start:stop]
+        differs = (part != part[0]).any(axis=0)
+        start = stop
+        if differs.any():
+            column = part[:, int(np.argmax(differs))]
+            ranked = np.argsort(column, kind="stable")
+            members, column = members[ranked], column[ranked]
+            cuts = np.flatnonzero(np.diff(column)) + 1
+            resume = stop - part.shape[1] + int(np.argmax(differs)) + 1
+            return np.concatenate([_sorted(rows, group, resume) for group in np.split(members, cuts)])
+    return members
