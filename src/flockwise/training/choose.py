@@ -1,11 +1,11 @@
 """Which trainer a model gets, and why."""
 
-from typing import Literal
-
+import torch
 from torch import nn
 
 from flockwise.errors import InputError
 from flockwise.training.generic import GenericTrainer
+from flockwise.training.native import NativeTrainer, Unsupported
 from flockwise.training.recipe import Recipe, Trainer
 
 
@@ -14,7 +14,7 @@ def choose_trainer(
     sample_shape: tuple[int, ...],
     recipe: Recipe,
     device: str = "cpu",
-    prefer: Literal["auto", "native", "generic"] = "auto",
+    prefer: str = "auto",
 ) -> tuple[Trainer, str]:
     """The fastest trainer for this module, and one line that says which it is and why.
 
@@ -25,4 +25,14 @@ def choose_trainer(
         raise InputError(f"prefer = {prefer!r}: must be auto, native or generic")
     if len(sample_shape) not in (1, 3) or min(sample_shape) < 1:
         raise InputError(f"sample_shape = {sample_shape}: must be (channels, height, width) or (features,)")
-    return GenericTrainer(module, sample_shape, device), "generic path: no native kernels for this model"
+    if prefer == "generic":
+        reason = "as asked"
+    elif torch.device(device).type != "cpu":
+        reason = f"the kernels run on the CPU, not on {device}"
+    else:
+        try:
+            native = NativeTrainer(module, sample_shape)
+            return native, f"native kernels ({native.instructions})"
+        except Unsupported as unsupported:
+            reason = str(unsupported)
+    return GenericTrainer(module, sample_shape, device), f"generic path: {reason}"

@@ -1,0 +1,318 @@
+// A network of convolutions and linear layers: its memory, and the forward and backward pass of a batch.
+#pragma once
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+#include "linear.h"
+#include "softmax.h"
+#include "winograd.h"
+
+namespace flockwise {
+
+// One layer as the caller describes it; `weight` and `bias` say where torch's tensors start in the vector.
+struct LayerSpec {
+  int64_t convolution;              // 1, or 0 for a linear layer
+  int64_t channels, height, width;  // of the input; a linear layer flattens it
+  int64_t outputs, kernel, padding, relu, pool;
+  int64_t weight, bias;  // bias: -1 if there is none
+};
+
+// Zeroed memory that starts on a cache line.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(int64_t count = 0) {
+    const size_t bytes = (count * sizeof(T) + 127) / 64 * 64;  // with room for reading one vector too far
+    memory_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
+    if (!memory_) throw std::bad_alloc();
+    std::memset(static_cast<void*>(memory_.get()), 0, bytes);
+  }
+  operator T*() const { return memory_.get(); }
+
+ private:
+  struct Free {
+    void operator()(T* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<T, Free> memory_;
+};
+
+struct ConvolutionLayer {
+  LayerSpec spec;
+  Convolution conv;
+  // The first layer has one or three channels, too few for a vector: each of its pixels is replaced by all
+  // the pixels that the kernel sees there ("im2col"), which makes it a 1x1 convolution.
+  bool patches, winograd;
+  int64_t inner;  // where the first pixel that is not padding starts in a plane
+  Buffer<float> image, planes, forward_pack, winograd_pack, backward_pack, gradient, bias_gradient, back;
+  Buffer<uint8_t> choices;
+};
+
+struct LinearLayer {
+  LayerSpec spec;
+  Linear linear;
+  int64_t channels_stride;  // channels of a pixel in memory, padding included
+  Buffer<float> inputs;     // [batch][inputs]
+  std::vector<const float*> rows;
+};
+
+class Network {
+ public:
+  Network(const LayerSpec* specs, int64_t count, int64_t batch, bool training);
+
+  // Between torch's vector and the layout of the kernels; `read` leaves other entries of the vector alone.
+  void write(const float* vector);
+  void read(float* vector) const;
+
+  float* parameters() { return parameters_; }
+  int64_t size() const { return size_; }
+  int64_t classes() const { return linears_.back().linear.outputs; }
+  int64_t logits_stride() const { return gradient_stride_; }
+
+  // Arrange the weights of the convolutions for the kernels; to be called whenever they have changed.
+  void pack();
+  // The logits of a batch, [batch][logits_stride].
+  float* forward(const float* const* samples, int64_t batch);
+  // One step, from the gradient of the logits in the place where `forward` put them.
+  void backward(const float* const* samples, int64_t batch, const Update& update);
+
+ private:
+  template <class Visit>
+  void visit_parameters(Visit visit) const;
+  const float* plane_of(ConvolutionLayer& layer, int64_t sample, const float* pixels);
+
+  std::vector<ConvolutionLayer> convolutions_;
+  std::vector<LinearLayer> linears_;
+  Buffer<float> parameters_, result_, workspace_, gradients_[2], transposed_;
+  Buffer<Entry> by_output_, by_window_;
+  Buffer<int32_t> output_counts_, window_counts_;
+  int64_t size_ = 0, gradient_stride_ = 0;
+  bool training_;
+};
+
+inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bool training)
+    : training_(training) {
+  int64_t result = 0, workspace = 0, outputs = 0, entries = 0, windows = 0, widest = 0;
+  const auto place = [this](int64_t floats) { return std::exchange(size_, size_ + padded(floats)); };
+  for (const LayerSpec* spec = specs; spec < specs + count; spec++) {
+    if (spec->convolution) {
+      ConvolutionLayer layer;
+      layer.spec = *spec;
+      layer.patches = convolutions_.empty() && spec->channels % PAD;
+      Convolution& conv = layer.conv;
+      conv.height = spec->height + 2 * spec->padding;
+      conv.width = spec->width + 2 * spec->padding;
+      conv.kernel = spec->kernel;
+      conv.channels = padded(spec->channels);
+      conv.depth = conv.kernel * conv.channels;
+      if (layer.patches) {
+        layer.image = Buffer<float>(conv.height * conv.width * spec->channels);
+        conv.height -= spec->kernel - 1;
+        conv.width -= spec->kernel - 1;
+        conv.depth = spec->kernel * spec->kernel * spec->channels;
+        conv.channels = padded(conv.depth);
+        conv.kernel = 1;
+      }
+      conv.outputs = padded(spec->outputs);
+      conv.pool = spec->pool;
+      conv.relu = spec->relu;
+      conv.weight = place(conv.outputs * conv.taps());
+      conv.bias = place(conv.outputs);
+      layer.winograd = winograd_fits(conv);
+      layer.inner = layer.patches ? 0 : spec->padding * (conv.row() + conv.channels);
+      layer.planes = Buffer<float>((layer.patches ? 1 : batch) * conv.plane());
+      layer.forward_pack = Buffer<float>(conv.taps() * conv.outputs);
+      layer.winograd_pack = Buffer<float>(layer.winograd ? SQUARES * conv.channels * conv.outputs : 0);
+      layer.choices = Buffer<uint8_t>(batch * conv.windows() * conv.outputs);
+      if (training) {
+        const bool back = !convolutions_.empty();
+        layer.gradient = Buffer<float>(conv.taps() * conv.outputs);
+        layer.bias_gradient = Buffer<float>(conv.outputs);
+        layer.backward_pack = Buffer<float>(
+            back ? conv.channels * conv.kernel * conv.outputs * slice_row(conv, 1) : 0);
+        layer.back = Buffer<float>(back ? conv.plane() : 0);
+      }
+      result = std::max(result, conv.out_height() * conv.out_width() * conv.outputs);
+      workspace = std::max(workspace, layer.winograd ? winograd_workspace(conv) : 0);
+      outputs = std::max(outputs, conv.outputs);
+      entries = std::max(entries, conv.windows() * conv.pool * conv.outputs);
+      windows = std::max(windows, conv.windows() * conv.pool);
+      convolutions_.push_back(std::move(layer));
+    } else {
+      LinearLayer layer;
+      layer.spec = *spec;
+      const bool from_pixels = linears_.empty() && !convolutions_.empty();
+      layer.channels_stride = from_pixels ? padded(spec->channels) : spec->channels;
+      Linear& linear = layer.linear;
+      linear.inputs = padded(layer.channels_stride * spec->height * spec->width);
+      linear.outputs = spec->outputs;
+      linear.stride = spread(linear.inputs);
+      linear.biased = spec->bias >= 0;
+      linear.relu = spec->relu;
+      linear.weight = place(linear.outputs * linear.stride);
+      linear.bias = place(linear.outputs);
+      layer.inputs = Buffer<float>(batch * linear.stride);
+      layer.rows.resize(batch);
+      outputs = std::max(outputs, linear.outputs);
+      widest = std::max({widest, linear.stride, spread(linear.outputs)});
+      linears_.push_back(std::move(layer));
+    }
+  }
+  gradient_stride_ = widest;
+  parameters_ = Buffer<float>(size_);
+  result_ = Buffer<float>(result);
+  workspace_ = Buffer<float>(workspace);
+  for (auto& gradient : gradients_) gradient = Buffer<float>(batch * widest);
+  if (training) {
+    transposed_ = Buffer<float>(outputs * padded(batch));
+    by_output_ = Buffer<Entry>(entries);
+    by_window_ = Buffer<Entry>(entries);
+    output_counts_ = Buffer<int32_t>(outputs);
+    window_counts_ = Buffer<int32_t>(windows);
+  }
+}
+
+// Call visit(place in the vector, place among the parameters) for every number of the model.
+template <class Visit>
+inline void Network::visit_parameters(Visit visit) const {
+  for (const auto& layer : convolutions_) {
+    const LayerSpec& spec = layer.spec;
+    const Convolution& conv = layer.conv;
+    const int64_t pixel = layer.patches ? spec.channels : conv.channels, area = spec.kernel * spec.kernel;
+    int64_t from = spec.weight;
+    for (int64_t o = 0; o < spec.outputs; o++)
+      for (int64_t c = 0; c < spec.channels; c++)
+        for (int64_t k = 0; k < area; k++) visit(from++, conv.weight + o * conv.taps() + k * pixel + c);
+    for (int64_t o = 0; o < spec.outputs && spec.bias >= 0; o++) visit(spec.bias + o, conv.bias + o);
+  }
+  for (const auto& layer : linears_) {
+    const LayerSpec& spec = layer.spec;
+    const int64_t area = spec.height * spec.width;
+    int64_t from = spec.weight;
+    for (int64_t o = 0; o < spec.outputs; o++)
+      for (int64_t c = 0; c < spec.channels; c++)
+        for (int64_t p = 0; p < area; p++)
+          visit(from++, layer.linear.weight + o * layer.linear.stride + p * layer.channels_stride + c);
+    for (int64_t o = 0; o < spec.outputs && spec.bias >= 0; o++) visit(spec.bias + o, layer.linear.bias + o);
+  }
+}
+
+inline void Network::write(const float* vector) {
+  visit_parameters([&](int64_t from, int64_t to) { parameters_[to] = vector[from]; });
+  pack();
+}
+
+inline void Network::read(float* vector) const {
+  visit_parameters([&](int64_t to, int64_t from) { vector[to] = parameters_[from]; });
+}
+
+inline void Network::pack() {
+  for (auto& layer : convolutions_) {
+    const float* weights = parameters_ + layer.conv.weight;
+    pack_forward(layer.conv, weights, layer.forward_pack);
+    if (layer.winograd) pack_winograd(layer.conv, layer.forward_pack, layer.winograd_pack);
+    if (training_ && &layer != &convolutions_[0]) pack_backward(layer.conv, weights, layer.backward_pack);
+  }
+}
+
+// The input plane of a sample: for the first layer made from its pixels, for others left by the layer before.
+inline const float* Network::plane_of(ConvolutionLayer& layer, int64_t sample, const float* pixels) {
+  const Convolution& conv = layer.conv;
+  const LayerSpec& spec = layer.spec;
+  if (&layer != &convolutions_[0]) return layer.planes + sample * conv.plane();
+  const int64_t line = spec.width * spec.channels;
+  const int64_t row = layer.patches ? (spec.width + 2 * spec.padding) * spec.channels : conv.row();
+  float* image = layer.patches ? layer.image : layer.planes + sample * conv.plane();
+  for (int64_t y = 0; y < spec.height; y++)
+    std::memcpy(image + (y + spec.padding) * row + spec.padding * spec.channels, pixels + y * line,
+                line * sizeof(float));
+  if (!layer.patches) return image;
+  float* patch = layer.planes;
+  const int64_t length = spec.kernel * spec.channels;
+  for (int64_t y = 0; y < conv.height; y++)
+    for (int64_t x = 0; x < conv.width; x++, patch += conv.channels)
+      for (int64_t k = 0; k < spec.kernel; k++)
+        // Copies of a fixed size, which may run over: what comes next overwrites it, or is padding.
+        for (int64_t i = 0; i < length; i += 4)
+          std::memcpy(patch + k * length + i, image + (y + k) * row + x * spec.channels + i, 4 * sizeof(float));
+  return layer.planes;
+}
+
+inline float* Network::forward(const float* const* samples, int64_t batch) {
+  for (int64_t b = 0; b < batch; b++)
+    for (size_t l = 0; l < convolutions_.size(); l++) {
+      ConvolutionLayer& layer = convolutions_[l];
+      const Convolution& conv = layer.conv;
+      const float *plane = plane_of(layer, b, samples[b]), *bias = parameters_ + conv.bias;
+      if (layer.winograd) forward_winograd(conv, layer.winograd_pack, bias, plane, result_, workspace_);
+      else flockwise::forward(conv, layer.forward_pack, bias, plane, result_);
+      uint8_t* choice = layer.choices + b * conv.windows() * conv.outputs;
+      if (l + 1 < convolutions_.size()) {
+        const ConvolutionLayer& next = convolutions_[l + 1];
+        rectify_and_pool(conv, result_, next.planes + b * next.conv.plane() + next.inner, next.conv.row(), choice);
+      } else {
+        float* flat = linears_[0].inputs + b * linears_[0].linear.stride;
+        rectify_and_pool(conv, result_, flat, conv.pooled_width() * conv.outputs, choice);
+      }
+    }
+  for (size_t l = 0; l < linears_.size(); l++) {
+    LinearLayer& layer = linears_[l];
+    const int64_t features = layer.spec.channels * layer.spec.height * layer.spec.width;
+    const bool given = l == 0 && convolutions_.empty();
+    for (int64_t b = 0; b < batch; b++) {
+      float* row = layer.inputs + b * layer.linear.stride;
+      if (given && features % PAD) std::memcpy(row, samples[b], features * sizeof(float));
+      layer.rows[b] = given && features % PAD == 0 ? samples[b] : row;
+    }
+    const bool last = l + 1 == linears_.size();
+    flockwise::forward(layer.linear, parameters_, layer.rows.data(), batch,
+                       last ? gradients_[0] : linears_[l + 1].inputs,
+                       last ? gradient_stride_ : linears_[l + 1].linear.stride);
+  }
+  return gradients_[0];
+}
+
+inline void Network::backward(const float* const* samples, int64_t batch, const Update& update) {
+  float *gradient = gradients_[0], *back = gradients_[1];
+  for (size_t l = linears_.size(); l-- > 0;) {
+    LinearLayer& layer = linears_[l];
+    const bool wanted = l > 0 || !convolutions_.empty();
+    flockwise::backward(layer.linear, update, layer.rows.data(), batch, gradient, gradient_stride_, transposed_,
+                        wanted ? back : nullptr, gradient_stride_);
+    if (l > 0 && linears_[l - 1].linear.relu)
+      for (int64_t b = 0; b < batch; b++)
+        for (int64_t i = 0; i < layer.linear.inputs; i++)
+          back[b * gradient_stride_ + i] *= layer.rows[b][i] > 0 ? 1.0f : 0.0f;
+    std::swap(gradient, back);
+  }
+  if (convolutions_.empty()) return;
+
+  const Lists lists{by_output_, by_window_, output_counts_, window_counts_};
+  for (int64_t b = 0; b < batch; b++) {
+    const float* incoming = gradient + b * gradient_stride_;
+    int64_t stride = convolutions_.back().conv.pooled_width() * convolutions_.back().conv.outputs;
+    for (size_t l = convolutions_.size(); l-- > 0;) {
+      ConvolutionLayer& layer = convolutions_[l];
+      const Convolution& conv = layer.conv;
+      collect(conv, incoming, stride, layer.choices + b * conv.windows() * conv.outputs, l > 0, lists,
+              layer.bias_gradient);
+      backward_weights(conv, lists, plane_of(layer, b, samples[b]), layer.gradient);
+      if (l == 0) break;
+      std::memset(layer.back, 0, conv.plane() * sizeof(float));
+      backward_pixels(conv, lists, layer.backward_pack, layer.back);
+      incoming = layer.back + layer.inner;
+      stride = conv.row();
+    }
+  }
+  for (auto& layer : convolutions_) {
+    const int64_t count = layer.conv.outputs * layer.conv.taps();
+    update.apply_all(layer.conv.weight, layer.gradient, count);
+    if (layer.spec.bias >= 0) update.apply_all(layer.conv.bias, layer.bias_gradient, layer.conv.outputs);
+    std::memset(layer.gradient, 0, count * sizeof(float));
+    std::memset(layer.bias_gradient, 0, layer.conv.outputs * sizeof(float));
+  }
+  pack();
+}
+
+}  // namespace flockwise

@@ -1,0 +1,93 @@
+"""Local training with the compiled kernels."""
+
+import ctypes
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from flockwise.errors import EngineError, InputError
+from flockwise.models.layout import Layout
+from flockwise.training.inputs import as_array, check_orders, check_samples
+from flockwise.training.native.compiler import load_library
+from flockwise.training.native.match import match
+from flockwise.training.recipe import Classes, Orders, Recipe, Samples
+from flockwise.types import Vector
+
+_EVALUATION_BATCH = 64
+
+
+class _Settings(ctypes.Structure):
+    """`Settings` in kernels.cpp."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("epochs", "samples", "features", "batch")),
+        *((name, ctypes.c_double) for name in ("rate", "momentum", "decay", "proximal")),
+    ]
+
+
+class NativeTrainer:
+    """Trains models of one architecture in C++; see `Trainer` for the contract.
+
+    A call runs on one thread without Python's lock and keeps nothing between calls.
+    """
+
+    def __init__(self, module: nn.Module, sample_shape: tuple[int, ...]) -> None:
+        self._specs = match(module, sample_shape)
+        self._library, self.instructions = load_library()
+        self._size = Layout.of(module).size
+        self._sample_shape = tuple(sample_shape)
+        self._classes = int(self._specs[-1][4])
+
+    def train(
+        self, vector: Vector, x: Samples, y: Classes, orders: Orders, recipe: Recipe
+    ) -> tuple[Vector, float]:
+        """See `Trainer.train`."""
+        samples, classes = self._check(vector, x, y)
+        check_orders(orders, len(y), recipe)
+        result = np.array(vector, dtype=np.float32, order="C")
+        settings = _Settings(
+            recipe.epochs,
+            len(y),
+            samples[0].size,
+            min(recipe.batch_size, len(y)),
+            recipe.learning_rate,
+            recipe.momentum,
+            recipe.weight_decay,
+            recipe.proximal,
+        )
+        loss = ctypes.c_double()
+        order = np.ascontiguousarray(orders, dtype=np.int64)
+        self._call("flockwise_train", settings, result, samples, classes, order, ctypes.byref(loss))
+        return result, loss.value
+
+    def losses(self, vector: Vector, x: Samples, y: Classes) -> tuple[float, int]:
+        """See `Trainer.losses`."""
+        samples, classes = self._check(vector, x, y)
+        settings = _Settings(1, len(y), samples[0].size, min(_EVALUATION_BATCH, len(y)), 0, 0, 0, 0)
+        loss, correct = ctypes.c_double(), ctypes.c_int64()
+        model = np.ascontiguousarray(vector, dtype=np.float32)
+        results = ctypes.byref(loss), ctypes.byref(correct)
+        self._call("flockwise_evaluate", settings, model, samples, classes, *results)
+        return loss.value, correct.value
+
+    def _check(self, vector: Vector, x: Samples, y: Classes) -> tuple[NDArray, NDArray]:
+        check_samples(x, y, self._sample_shape)
+        if vector.shape != (self._size,):
+            raise InputError(f"vector of shape {vector.shape}: this model needs ({self._size},)")
+        classes = as_array(y, np.int64)
+        if classes.min() < 0 or classes.max() >= self._classes:
+            raise InputError(
+                f"y reaches from {classes.min()} to {classes.max()}: must be 0 to {self._classes - 1}"
+            )
+        return as_array(x, np.float32), classes
+
+    def _call(self, name: str, settings: _Settings, *arguments: object) -> None:
+        specs = (_pointer(self._specs), ctypes.c_int64(len(self._specs)), ctypes.byref(settings))
+        rest = (_pointer(a) if isinstance(a, np.ndarray) else a for a in arguments)
+        if self._library[name](*specs, *rest):
+            raise EngineError("the kernels ran out of memory; use a smaller batch_size")
+
+
+def _pointer(array: NDArray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
