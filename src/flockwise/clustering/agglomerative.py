@@ -6,7 +6,7 @@ import numpy as np
 from scipy.cluster import hierarchy
 
 from flockwise.clustering.automatic_cut import automatic_threshold
-from flockwise.clustering.checks import in_order, points, square
+from flockwise.clustering.checks import check_points, in_order, square
 from flockwise.errors import InputError
 from flockwise.types import Labels, Square
 
@@ -23,32 +23,32 @@ def agglomerative(
     """Flocks whose merging distance is at most `threshold`; a higher one gives fewer flocks.
 
     Ward is defined on Euclidean distances, whose scale its heights share; give `points` (clients x
-    features) instead of the distances to have them computed. `"auto"` chooses the threshold, see
-    `automatic_threshold`.
+    features) instead of the distances to have them computed. `"auto"` chooses the threshold from the
+    distances, see `automatic_threshold`.
     """
     matrix = _distances(distance, points)
+    merges = dendrogram(matrix, linkage)
     if threshold == "auto":
-        chosen = automatic_threshold(matrix, dendrogram(matrix, linkage))
+        height = automatic_threshold(matrix, merges)
     elif isinstance(threshold, str) or not threshold >= 0:
         raise InputError(f'threshold = {threshold!r}: must be a distance of at least 0, or "auto"')
     else:
-        chosen = float(threshold)
+        height = float(threshold)
     if len(matrix) == 1:
         return np.zeros(1, dtype=np.int64)
-    return in_order(hierarchy.fcluster(dendrogram(matrix, linkage), chosen, criterion="distance"))
+    return in_order(hierarchy.fcluster(merges, height, criterion="distance"))
 
 
 def dendrogram(
     distance: Square | None = None, linkage: Linkage = "complete", *, points: Any = None
 ) -> np.ndarray:
     """The merges as SciPy's linkage matrix: rows of (left, right, height, size), one fewer than clients."""
-    matrix = _distances(distance, points)
     if linkage not in get_args(Linkage):
         raise InputError(f"linkage = {linkage!r}: must be one of {', '.join(get_args(Linkage))}")
-    count = len(matrix)
-    if count == 1:
+    matrix = _distances(distance, points)
+    if len(matrix) == 1:
         return np.empty((0, 4))
-    upper = matrix[np.triu_indices(count, 1)]
+    upper = matrix[np.triu_indices(len(matrix), 1)]
     merges: np.ndarray = hierarchy.linkage(upper, method=linkage)
     return merges
 
@@ -57,7 +57,7 @@ def _distances(distance: Square | None, rows: Any) -> Square:
     if (distance is None) == (rows is None):
         raise InputError("distance and points: give exactly one of them")
     if rows is not None:
-        return _euclidean(points(rows))
+        return _euclidean(check_points(rows, "points"))
     matrix = square(distance, "distance")
     if float(matrix.min()) < 0:
         if float(matrix.min()) < -1e-6 * float(matrix.max()):

@@ -37,7 +37,7 @@ def check_square(shape: tuple[int, ...], name: str) -> None:
         raise InputError(f"{name} is empty: at least one client is needed")
 
 
-def points(matrix: Any, name: str = "points") -> np.ndarray:
+def check_points(matrix: Any, name: str) -> np.ndarray:
     """A finite float64 matrix with one row for each client, or an InputError; a vector is one column."""
     array = np.asarray(matrix, dtype=np.float64)
     if array.ndim == 1:

@@ -24,6 +24,8 @@ from flockwise.errors import InputError
 from flockwise.rng import generator
 from flockwise.types import Labels
 
+SMALL = 500  # clients; up to here a search takes milliseconds and more of them run
+
 
 def louvain(
     similarity: Any,
@@ -36,8 +38,8 @@ def louvain(
     """Flocks of high modularity in a graph whose edges are the similarities (dense or SciPy sparse).
 
     NaN means never compared and gives no edge. The diagonal is ignored unless `self_loops`. At most
-    `starts` searches run (default 8, and 1 above 3000 clients); they end early when one finds the best
-    partition again. Clients without any edge stay alone.
+    `starts` searches run (default 8, and 1 above 3000 clients); they end early when the best partition
+    is found again (three times up to 500 clients). Clients without any edge stay alone.
     """
     return _search(similarity, resolution, seed, self_loops, starts, leiden=False)
 
@@ -63,27 +65,36 @@ def _search(
         starts = 8 if graph.nodes <= DENSE_LIMIT else 1
     if starts < 1:
         raise InputError(f"starts = {starts}: must be at least 1")
-    if graph.total == 0:
-        return np.arange(graph.nodes)
+    found = np.arange(graph.nodes)
     order = content_order(graph)
+    order = order[graph.strength[order] > 0]
+    if len(order) == 0:
+        return found
+    found += len(order)  # whoever has no edge stays alone
     graph = reorder(graph, order)
     best, best_quality = np.arange(graph.nodes), -np.inf
+    small = graph.nodes <= SMALL
+    repeats = 3 if small else 1
     for start in range(starts):
         rng = generator(seed, "leiden" if leiden else "louvain", start)
-        labels, quality = _one_start(graph, resolution, rng, leiden)
+        # after a search from single clients one from random flocks: they end in different optima
+        first = (
+            rng.integers(0, best.max() + 3, graph.nodes) if small and start % 2 else np.arange(graph.nodes)
+        )
+        labels, quality = _one_start(graph, first, resolution, rng, leiden)
         if start and np.array_equal(labels, best):
-            break
-        if quality > best_quality:
+            repeats -= 1
+            if repeats == 0:
+                break
+        elif quality > best_quality:
             best, best_quality = labels, quality
-    found = np.empty_like(best)
     found[order] = best
     return in_order(found)
 
 
 def _one_start(
-    graph: Graph, resolution: float, rng: np.random.Generator, leiden: bool
+    graph: Graph, labels: np.ndarray, resolution: float, rng: np.random.Generator, leiden: bool
 ) -> tuple[Labels, float]:
-    labels = np.arange(graph.nodes)
     while True:
         labels = in_order(_climb(graph, labels, resolution, rng, leiden))
         settled = in_order(settle(graph, labels, resolution))
