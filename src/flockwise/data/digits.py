@@ -1,5 +1,7 @@
 """The embedded data set: scikit-learn's 1,797 handwritten digits of 8 x 8 pixels (UCI, CC BY 4.0)."""
 
+from functools import cache
+
 import numpy as np
 
 from flockwise.data.dataset import Dataset
@@ -8,6 +10,7 @@ from flockwise.rng import generator
 TRAIN = 1437  # 80 %, rounded down
 
 
+@cache
 def load_digits() -> Dataset:
     """The digits in one fixed shuffled order, the first 1,437 for training, 360 for testing.
 
