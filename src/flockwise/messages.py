@@ -55,6 +55,7 @@ class Scores:
     round: int
     accuracies: tuple[float, ...]
     samples: int
+    losses: tuple[float, ...] = ()  # the mean loss of each model; may be left out
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,14 @@ class LocalEngine:
         jobs = [self._job("validate", plan, task, 0) for task in plan.tasks]
         answers = sorted(self._run(jobs), key=lambda answer: int(answer["client"]))
         return [
-            Scores(a["client"], plan.round, tuple(_from_json(a["accuracies"])), a["samples"]) for a in answers
+            Scores(
+                a["client"],
+                plan.round,
+                tuple(_from_json(a["accuracies"])),
+                a["samples"],
+                tuple(_from_json(a["losses"])),
+            )
+            for a in answers
         ]
 
     def evaluate(self, round: int, models: Models, rows: Labels) -> Evaluation:
@@ -134,7 +141,8 @@ class LocalEngine:
         if kind == "validate":
             scores = [bench.score(client, "validation", round, model) for model in candidates]
             samples = len(bench.data(client, "validation", round)[1])
-            return {"client": client, "accuracies": _to_json(s[0] for s in scores), "samples": samples}
+            return {"client": client, "accuracies": _to_json(s[0] for s in scores),
+                    "losses": _to_json(s[1] for s in scores), "samples": samples}  # fmt: skip
         result = bench.train(client, round, candidates)
         if result is None:
             return {"client": client, "samples": 0}

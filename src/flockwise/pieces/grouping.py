@@ -44,10 +44,17 @@ class Measure:
     kind: Kind
     compare: Callable[[Known], Square]
     top: float = 1.0  # the similarity of a client with itself
+    bottom: float | None = None  # the smallest possible similarity, where there is one
 
 
 def as_kind(square: Square, measure: Measure, wanted: Kind, power: float = 1.0) -> Square:
     """Turn similarities into distances or the reverse, whichever a clusterer takes."""
+    if wanted == measure.kind == "similarity":
+        # Weights of a graph must not be negative: cosines become 1 + cosine.
+        lowest = (
+            measure.bottom if measure.bottom is not None else min(float(np.nanmin(square, initial=0.0)), 0.0)
+        )
+        return np.asarray((square - lowest) ** power)
     if wanted == measure.kind:
         return square if power == 1.0 else square**power
     if wanted == "distance":

@@ -15,8 +15,8 @@ def _trusted(known: Known) -> Square:
 
 
 MEASURES: dict[str, Measure] = {
-    "cosine": Measure("cosine", "similarity", Known.cosine),
-    "one-plus-cosine": Measure("one-plus-cosine", "similarity", _one_plus_cosine, top=2.0),
+    "cosine": Measure("cosine", "similarity", Known.cosine, bottom=-1.0),
+    "one-plus-cosine": Measure("one-plus-cosine", "similarity", _one_plus_cosine, top=2.0, bottom=0.0),
     "l1": Measure("l1", "distance", lambda known: l1(known.rows)),
     "l2": Measure("l2", "distance", lambda known: l2(known.rows)),
     "trusted": Measure("trusted", "distance", _trusted),

@@ -98,12 +98,22 @@ class Server:
 
     def _training_plan(self) -> Plan:
         models, rows = self.assignment()
-        clients = self.method.sampler.draw(self.state, self.method.when.everyone(self.round + 1))
+        everyone = self.method.when.everyone(self.round + 1)
+        if everyone and self.state.flocks > 1:  # updates can only be compared if they start from one model
+            models, rows = self._joint()[None], np.zeros_like(rows)
+        clients = self.method.sampler.draw(self.state, everyone)
         offers = self.method.attribution.offers(self.state, clients, rows)
         tasks = [Task(int(client), offer) for client, offer in zip(clients, offers, strict=True)]
         if self.method.needs_root:
             tasks.append(Task(ROOT, (0,)))
         return Plan(self.round + 1, "train", models, tuple(tasks))
+
+    def _joint(self) -> Vector:
+        """The mean of all clients' models."""
+        models, rows = self.assignment()
+        free = rows[self.state.free]
+        shares = np.bincount(free, minlength=len(models)) / len(free)
+        return (shares @ models.astype(np.float64)).astype(np.float32)
 
     def _train(self, plan: Plan, replies: list[Reply], events: list[Event]) -> None:
         root = next((reply.update for reply in replies if reply.client == ROOT), None)
@@ -123,9 +133,12 @@ class Server:
         picked = self.method.attribution.relabel(
             state, batch, [offers[client] for client in batch.clients.tolist()]
         )
-        self.state = self._learn(replace(state, labels=picked), batch, root)
+        state = replace(state, labels=picked)
         if self.method.recovery:
-            self.state = self.method.recovery.remember(self.state, batch.round)
+            state = self.method.recovery.remember(
+                state, self.round
+            )  # the models as they were before this round
+        self.state = self._learn(state, batch, root)
 
     def _learn(self, state: State, batch: Batch, root: Vector | None) -> State:
         """Find flocks if it is time, and aggregate; in the order the method wants."""
@@ -136,6 +149,8 @@ class Server:
                 state, models=method.aggregation.step(state, state.models, state.labels, batch, root)
             )
         if method.start == "own":
+            if method.when.everyone(batch.round) and state.flocks > 1:
+                state = replace(state, models=np.repeat(batch.sent[:1], len(state.models), axis=0))
             state = self._find_flocks(state, batch)
             return replace(
                 state, models=method.aggregation.step(state, state.models, state.labels, batch, root)

@@ -36,15 +36,11 @@ def questions(method: Method, state: State, asked: Set[str]) -> Iterator[Questio
     found = int(state.memory["found/round"][0]) if "found/round" in state.memory else None
     if found is None:
         return
-    if (
-        "judge" not in asked
-        and method.judge
-        and state.flocks > 1
-        and state.round + 1 == found + method.judge.after
-    ):
-        yield _judge(method, state)
-    elif "rollback" not in asked and "judge" in asked and method.recovery and _hostile_just_left(state):
+    now = state.round + 1
+    if "rollback" not in asked and method.recovery and state.flocks > 1 and now == found:
         yield _rollback(state)
+    elif "judge" not in asked and method.judge and state.flocks > 1 and now == found + method.judge.after:
+        yield _judge(method, state)
     elif (
         "place" not in asked
         and method.place == "validation"
@@ -119,8 +115,10 @@ def _judge(method: Method, state: State) -> Question:
         hostile = judge.hostile(marks)
         gone = np.isin(state.labels, hostile) & state.free
         if not gone.any():
-            return state, []
-        detail = {"judge": judge.kind, "marks": {str(k): v for k, v in marks.items()},
+            return state, [
+                Event("judged", f"no flock is hostile by {judge.kind}", detail={"marks": _named(marks)})
+            ]
+        detail = {"judge": judge.kind, "marks": _named(marks),
                   "clients": np.flatnonzero(gone).tolist()}  # fmt: skip
         event = Event(
             "quarantine",
@@ -129,14 +127,23 @@ def _judge(method: Method, state: State) -> Question:
         )
         apart = np.where(gone, QUARANTINED, state.apart).astype(np.int8)
         labels = np.where(gone, UNPLACED, state.labels)
-        state = state.remember(**{"judge/round": np.array([state.round + 1])})
         return replace(state, apart=apart, labels=labels), [event]
 
     return Question("judge", state.models[alive], asked[judge.kind], answer)
 
 
-def _hostile_just_left(state: State) -> bool:
-    return "judge/round" in state.memory and int(state.memory["judge/round"][0]) == state.round + 1
+def _named(marks: dict[int, float]) -> dict[str, float]:
+    return {f"flock {flock}": mark for flock, mark in marks.items()}
+
+
+def _coarse(accuracy: float) -> int:
+    """Accuracies within two points count as equal; then the loss decides, which also tells ruin from chance."""
+    return round(accuracy / 0.02)
+
+
+def _loss(scores: Sequence[Scores], model: int) -> float:
+    losses = [s.losses[model] for s in scores if s.losses]
+    return float(np.mean(losses)) if losses and np.isfinite(losses).all() else float("inf")
 
 
 def _rollback(state: State) -> Question:
@@ -147,20 +154,19 @@ def _rollback(state: State) -> Question:
     def answer(state: State, scores: Sequence[Scores]) -> tuple[State, list[Event]]:
         models, events = state.models.copy(), []
         for position, flock in enumerate(alive.tolist()):
-            own = [
-                s.accuracies
-                for s in scores
-                if state.labels[s.client] == flock and not np.isnan(s.accuracies).all()
-            ]
+            own = [s for s in scores if state.labels[s.client] == flock and not np.isnan(s.accuracies).all()]
             if not own or not len(past):
                 continue
-            means = np.nanmean(np.array(own), axis=0)
-            best = int(means[: len(past)].argmax())
-            if means[best] > means[len(past) + position]:
+            means = np.nanmean([s.accuracies for s in own], axis=0)
+            here = len(past) + position
+            best = max(
+                [*range(len(past)), here], key=lambda model: (_coarse(means[model]), -_loss(own, model))
+            )
+            if best != here:
                 models[flock] = past[best]
                 events.append(Event("rollback", f"flock {flock} goes back to round {int(rounds[best])}", detail={
                     "flock": flock, "round": int(rounds[best]), "accuracy": float(means[best]),
-                    "instead_of": float(means[len(past) + position])}))  # fmt: skip
+                    "instead_of": float(means[here])}))  # fmt: skip
         return replace(state, models=models), events
 
     return Question(

@@ -66,6 +66,7 @@ def custom(options: CustomOptions, setting: Setting) -> Method:
         aggregation=_aggregation(options, setting),
         scope=options.scope,
         start=options.start,
+        skip_census=options.census and options.start == "joint",
         keep_largest=options.keep == "largest",
         place=options.place if options.attribution == "flock" else "largest",
         follow=options.follow,
@@ -102,7 +103,7 @@ def _clusterer(options: CustomOptions, setting: Setting) -> tuple[Callable[[np.n
     chosen = find("clusterers", options.clustering, CLUSTERERS, setting.directory)
     parameters = options.clustering_parameters
     if hasattr(chosen, "function"):  # built in
-        seeded = {"seed": setting.seed} if "seed" in chosen.defaults and "seed" not in parameters else {}
+        seeded = {"seed": setting.seed} if "seed" in chosen.parameters and "seed" not in parameters else {}
 
         def built_in(square: np.ndarray) -> Labels:
             labels = chosen.function(square, **seeded, **parameters)
@@ -111,13 +112,11 @@ def _clusterer(options: CustomOptions, setting: Setting) -> tuple[Callable[[np.n
         return built_in, chosen.takes
     if hasattr(chosen, "fit_predict") or isinstance(chosen, type):  # an estimator, or its class
         estimator = chosen(**parameters) if isinstance(chosen, type) else chosen
-        precomputed = "precomputed" in (
-            getattr(estimator, "metric", None),
-            getattr(estimator, "affinity", None),
-        )
-        takes: Kind = (
-            "points" if not precomputed else ("distance" if hasattr(estimator, "metric") else "similarity")
-        )
+        takes: Kind = "points"
+        if getattr(estimator, "metric", None) == "precomputed":
+            takes = "distance"
+        elif getattr(estimator, "affinity", None) == "precomputed":
+            takes = "similarity"
         return from_estimator(estimator), takes
     return (lambda square: np.asarray(chosen(square, **parameters))), "similarity"
 
