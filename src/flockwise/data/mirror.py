@@ -11,7 +11,7 @@ from flockwise.data.archives import LIMIT
 from flockwise.data.spec import Download
 from flockwise.errors import DataError
 
-Progress = Callable[[str, int, int | None], None]
+Progress = Callable[[str], None]  # gets a line of text
 BLOCK = 1 << 18
 PATIENCE = 30.0  # seconds without a byte
 
@@ -29,7 +29,7 @@ def download(files: tuple[Download, ...], folder: Path, progress: Progress) -> N
                 problems.append(f"{urllib.parse.urlsplit(address).hostname}: {_reason(problem)}")
         else:
             if file.required:
-                raise DataError(f"mirror: {file.name} cannot be downloaded ({', '.join(problems)})")
+                raise DataError(f"web: {file.name} cannot be downloaded ({', '.join(problems)})")
 
 
 def _get(address: str, target: Path, progress: Progress) -> None:
@@ -41,13 +41,15 @@ def _get(address: str, target: Path, progress: Progress) -> None:
             raise ValueError("redirected away from https")
         length = reply.headers.get("Content-Length", "")
         total = int(length) if length.isdecimal() else None
-        done = 0
+        done, told = 0, 0
         while block := reply.read(BLOCK):
             done += len(block)
             if done > LIMIT:
                 raise ValueError(f"more than {LIMIT:,} bytes")
             stream.write(block)
-            progress(target.name, done, total)
+            if total and done * 10 // total > told:  # a line for every tenth
+                told = done * 10 // total
+                progress(f"{target.name}: {done / 1e6:.1f} of {total / 1e6:.1f} MB")
         if total is not None and done != total:
             raise ValueError(f"connection ended after {done:,} of {total:,} bytes")
 

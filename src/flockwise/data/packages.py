@@ -27,7 +27,7 @@ def get_package(package: Package, folder: Path, progress: Progress) -> None:
         raise DataError(
             f"{package.client}: {command[0]} is not installed, so {package.name} cannot be fetched"
         )
-    progress(f"{command[0]} {package.name}", 0, None)
+    progress(f"{package.name}: asking {command[0]}")
     try:
         done = subprocess.run(
             [program, *command[1:], package.name],
@@ -46,4 +46,4 @@ def get_package(package: Package, folder: Path, progress: Progress) -> None:
         lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
         raise DataError(f"{package.client}: {package.name} cannot be fetched ({lines[-1]})")
     size = sum(path.stat().st_size for path in found)
-    progress(f"{command[0]} {package.name}", size, size)
+    progress(f"{package.name}: {size / 1e6:.1f} MB")
