@@ -1,0 +1,104 @@
+"""Several runs side by side: what differs between them, and what came of it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flockwise.report.encoding import number, numbers
+from flockwise.store import Run
+
+IGNORED = ("seed", "name")  # top-level fields that do not make a run another experiment
+IGNORED_SECTIONS = ("engine", "checkpoint")
+MOST_POINTS = 400
+FINAL = ("accuracy", "accuracy_worst", "accuracy_p10", "accuracy_std", "loss", "flocks", "ari", "purity",
+         "apart", "detection_precision", "detection_recall")  # fmt: skip
+
+
+def describe_comparison(runs: Sequence[Run]) -> dict[str, Any]:
+    """The runs as the page reads them, those that differ in nothing but the seed together."""
+    flat = [flattened(run.config) for run in runs]
+    differing = sorted(
+        {key for one in flat for key in one if len({_text(other.get(key)) for other in flat}) > 1}
+    )
+    telling = [key for key in differing if not _ignored(key)]
+    described = [_one(run, config, telling) for run, config in zip(runs, flat, strict=True)]
+    return {
+        "runs": described,
+        "differences": [
+            {"key": key, "values": [_text(config.get(key)) for config in flat]} for key in differing
+        ],
+        "facts": sorted({name for run in described for name in run["facts"]}),
+        "final": [name for name in FINAL if any(name in run["final"] for run in described)],
+        "heat": _heat(described, flat),
+    }
+
+
+def flattened(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A config as `section.field` = value."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            found |= flattened(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found
+
+
+def _ignored(key: str) -> bool:
+    return key in IGNORED or key.split(".")[0] in IGNORED_SECTIONS
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _one(run: Run, config: Mapping[str, Any], telling: list[str]) -> dict[str, Any]:
+    label = ", ".join(f"{_brief(key)} {_text(config.get(key))}" for key in telling)
+    rows = np.unique(
+        np.rint(np.linspace(0, len(run.rounds) - 1, min(len(run.rounds), MOST_POINTS))).astype(int)
+    )
+    facts = run.facts
+    final = {name: _newest(values) for name, values in facts.items()}
+    return {
+        "id": run.path.name, "name": str(run.config.get("name", run.path.name)), "state": run.state,
+        "seed": run.config.get("seed"), "group": label or str(run.config.get("name", "run")),
+        "rounds": run.rounds[rows].tolist() if len(rows) else [],
+        "seconds": number(float(run.seconds.sum()), 4) if len(run.rounds) else 0,
+        "facts": {name: numbers(values[rows]) for name, values in facts.items()} if len(rows) else {},
+        "final": {name: value for name, value in final.items() if value is not None},
+    }  # fmt: skip
+
+
+def _brief(key: str) -> str:
+    section, _, field = key.rpartition(".")
+    return section if field == "name" and section else key
+
+
+def _newest(values: np.ndarray) -> float | int | None:
+    seen = values[np.isfinite(values)]
+    return number(float(seen[-1])) if len(seen) else None
+
+
+def _heat(runs: list[dict[str, Any]], flat: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Attack by aggregation rule (or by strategy), where the runs vary in the attack."""
+    attacks = [_text(config.get("attack.name")) for config in flat]
+    rules = [_text(config.get("aggregation.name")) for config in flat]
+    strategies = [_text(config.get("strategy.name")) for config in flat]
+    both = len(set(rules)) > 1 and len(set(strategies)) > 1
+    rows = [f"{s}, {r}" for s, r in zip(strategies, rules, strict=True)] if both else rules
+    rows = strategies if len(set(rows)) == 1 else rows
+    if len(set(attacks)) < 2 or len(set(rows)) < 2:
+        return None
+    cells: dict[tuple[str, str], list[float]] = {}
+    for run, attack, row in zip(runs, attacks, rows, strict=True):
+        if "accuracy" in run["final"]:
+            cells.setdefault((attack, row), []).append(run["final"]["accuracy"])
+    columns, names = sorted(set(attacks), key=lambda a: (a != "none", a)), sorted(set(rows))
+    return {"attacks": columns, "rules": names, "cells": [
+        [columns.index(attack), names.index(row), number(float(np.mean(values)), 4), len(values)]
+        for (attack, row), values in sorted(cells.items())
+    ]}  # fmt: skip

@@ -1,0 +1,88 @@
+"""Everything the page shows of one run, as plain data."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flockwise.errors import FlockwiseError
+from flockwise.report.dendrograms import dendrograms
+from flockwise.report.encoding import bits, numbers, quantised
+from flockwise.report.evidence import maps, similarity_pages
+from flockwise.report.groups import feature_groups
+from flockwise.report.happenings import listed_events, turning_rounds
+from flockwise.report.headline import headline
+from flockwise.report.places import Places, encoded_places, flock_curves, flow, read_places, some_rows
+from flockwise.store import Run
+
+NOWHERE = Places(np.zeros(0, np.int64), np.zeros((0, 0), np.int64))
+COLUMNS = ("name", "truth", "attacker", "train", "validation", "test", "address", "hour", "user")
+
+
+def describe_run(run: Run) -> dict[str, Any]:
+    """The run as the page reads it; a part that cannot be read is left out and named in `problems`."""
+    problems: list[str] = []
+
+    def part(name: str, make: Callable[[], Any], otherwise: Any = None) -> Any:
+        try:
+            return make()
+        except (FlockwiseError, ValueError, TypeError, KeyError, IndexError) as error:
+            problems.append(f"{name}: {error}"[:300])
+            return otherwise
+
+    known = part("flocks", lambda: read_places(run), NOWHERE)
+    turning = part("events", lambda: turning_rounds(run), set())
+    when, accuracy = part(
+        "accuracy", lambda: _per_client(run, "accuracy", known), (np.zeros(0, np.int64), np.zeros((0, 0)))
+    )
+    return {
+        "id": run.path.name,
+        "name": str(run.config.get("name", run.path.name)),
+        "state": run.state,
+        "created": run.about.get("created", ""),
+        "about": run.about,
+        "config": run.config,
+        "environment": run.environment,
+        "headline": part("headline", lambda: headline(run, known), {"story": ""}),
+        "rounds": run.rounds.tolist(),
+        "seconds": numbers(run.seconds, 3),
+        "facts": {name: numbers(values) for name, values in run.facts.items()},
+        "clients": part("clients", lambda: _columns(run), {}),
+        "places": part("flocks", lambda: encoded_places(known)),
+        "accuracy": part("accuracy", lambda: _accuracy(when, accuracy)),
+        "trained": part("trained", lambda: _trained(run)),
+        "flocks": part(
+            "flocks", lambda: {"rounds": known.rounds.tolist(), "curves": flock_curves(known, when, accuracy)}
+        ),
+        "flow": part("flow", lambda: flow(known)),
+        "similarity": part("similarity", lambda: similarity_pages(run, known, turning), []),
+        "maps": part("map", lambda: maps(run, known, turning), []),
+        "dendrograms": part("dendrogram", lambda: dendrograms(run, known), []),
+        "groups": part("groups", lambda: feature_groups(run, known)),
+        "events": part("events", lambda: listed_events(run), {"items": [], "counts": {}, "total": 0}),
+        "problems": problems,
+    }
+
+
+def _columns(run: Run) -> dict[str, list[Any]]:
+    return {name: [client[name] for client in run.clients] for name in COLUMNS}
+
+
+def _per_client(run: Run, name: str, known: Places) -> tuple[np.ndarray, np.ndarray]:
+    rounds, values = run.array(name)
+    if values.ndim != 2 or (len(known.rounds) and values.shape[1] != known.places.shape[1]):
+        return np.zeros(0, np.int64), np.zeros((0, known.places.shape[1]))
+    return rounds, values
+
+
+def _accuracy(rounds: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+    rows = some_rows(rounds, values.shape[1])
+    return {"rounds": rounds[rows].tolist(), "values": quantised(values[rows], 0.0, 1.0)}
+
+
+def _trained(run: Run) -> dict[str, Any] | None:
+    rounds, values = run.array("trained")
+    if values.ndim != 2:
+        return None
+    rows = some_rows(rounds, values.shape[1] // 8 + 1)
+    return {"rounds": rounds[rows].tolist(), "bits": bits(values[rows]), "times": values.sum(axis=0).tolist()}
