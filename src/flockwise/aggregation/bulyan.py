@@ -51,21 +51,16 @@ def bulyan_selection(rows: Updates, distances: Square, f: int) -> NDArray[np.int
 def closest_mean(block: Updates, count: int) -> Vector:
     """For each sorted line, the mean of the `count` values closest to its median."""
     width = block.shape[1]
-    middle = (block[:, (width - 1) // 2] * np.float32(0.5)) + (block[:, width // 2] * np.float32(0.5))
-    starts = width - count + 1
-    best = np.zeros(len(block), dtype=np.intp)
-    reach = np.full(len(block), np.inf, dtype=np.float32)
-    for start in range(starts):
-        # The closest values are neighbours in the sorted line; the farther end decides which stretch it is.
-        ends = np.maximum(middle - block[:, start], block[:, start + count - 1] - middle)
-        better = ends < reach
-        best[better] = start
-        np.minimum(ends, reach, out=reach)
-    sums = np.zeros((len(block), width + 1))
-    np.cumsum(block, axis=1, dtype=np.float64, out=sums[:, 1:])
-    lines = np.arange(len(block))
-    mean = (sums[lines, best + count] - sums[lines, best]) / count
-    return mean.astype(np.float32)
+    spare = width - count
+    middle = block[:, (width - 1) // 2, None] * np.float32(0.5) + block[:, width // 2, None] * np.float32(0.5)
+    # The closest values are neighbours in the sorted line. Value t gives way to value t + count while it is
+    # farther from the median; the later the t, the less so, hence these bits say where the stretch starts.
+    farther = middle - block[:, :spare] > block[:, count:] - middle
+    kept = np.ones(block.shape, dtype=np.bool_)
+    kept[:, :spare] &= ~farther
+    kept[:, count:] &= farther
+    mean = np.einsum("ij,ij->i", block, kept) * np.float32(1.0 / count)
+    return np.asarray(mean)
 
 
 class _Neighbours:

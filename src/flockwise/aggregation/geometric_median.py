@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from flockwise.kernels.checks import as_count, as_updates, as_weights
 from flockwise.kernels.combine import squared_lengths, weighted_sum
-from flockwise.kernels.gram import squared_distances
+from flockwise.kernels.gram import direct_distances, gram, squared_distances
 from flockwise.types import Square, Updates, Vector, Weights
 
 # Up to here all pairwise distances cost less than the few passes over the updates that they replace.
 PAIRWISE = 200
 
 
-def geometric_median(updates: Any, weights: Any = None, steps: int = 1000, tolerance: float = 1e-6) -> Vector:
+def geometric_median(updates: Any, weights: Any = None, steps: int = 200, tolerance: float = 1e-6) -> Vector:
     """The geometric median; ends when no client's coefficient changes by more than `tolerance` of it.
 
     Where the median is not unique (two clients of equal weight), a point between them: the mean for two.
@@ -30,23 +30,28 @@ def geometric_median(updates: Any, weights: Any = None, steps: int = 1000, toler
     as_count(steps, "steps", 1)
     if len(rows) > PAIRWISE:
         return _streamed(rows, shares, steps, tolerance)
-    distances = squared_distances(rows)
-    single = _optimal_client(distances, shares)
+    products = gram(rows)
+    distances, close = direct_distances(products)
+    if close.any():
+        distances = squared_distances(rows)
+        products = gram(rows, rows[np.argmin(np.sqrt(distances) @ shares)])
+    single = _optimal_client(products, distances, shares)
     if single is not None:
         return np.array(rows[single])
-    return weighted_sum(rows, _coefficients(distances, shares, steps, tolerance))
+    return weighted_sum(rows, _coefficients(products, shares, steps, tolerance))
 
 
-def _coefficients(squared: Square, shares: Weights, steps: int, tolerance: float) -> Weights:
-    """Weiszfeld's iteration on coefficients: |x_i - sum c x|^2 = (Dc)_i - c'Dc / 2."""
+def _coefficients(products: Square, shares: Weights, steps: int, tolerance: float) -> Weights:
+    """Weiszfeld's iteration on coefficients: |x_i - sum c x|^2 = G_ii - 2 (Gc)_i + c'Gc."""
     coefficients = shares
+    norms = products.diagonal()
     for _ in range(steps):
-        products = squared @ coefficients
-        to_center = np.maximum(products - 0.5 * (coefficients @ products), 0.0)
+        mixed = products @ coefficients
+        to_center = np.maximum(norms - 2.0 * mixed + coefficients @ mixed, 0.0)
         following = _reweighted(to_center, shares)
-        moved = np.abs(following - coefficients).max()
+        settled = (np.abs(following - coefficients) <= tolerance * following).all()
         coefficients = following
-        if moved <= tolerance * coefficients.max():
+        if settled:
             break
     return coefficients
 
@@ -57,25 +62,26 @@ def _streamed(rows: Updates, shares: Weights, steps: int, tolerance: float) -> V
     center = weighted_sum(rows, coefficients)
     for _ in range(steps):
         following = _reweighted(squared_lengths(rows, center), shares)
-        moved = np.abs(following - coefficients).max()
+        settled = (np.abs(following - coefficients) <= tolerance * following).all()
         coefficients = following
         center = weighted_sum(rows, coefficients)
-        if moved <= tolerance * coefficients.max():
+        if settled:
             break
     return center
 
 
 def _reweighted(squared: NDArray[np.float64], shares: Weights) -> Weights:
     distances = np.sqrt(squared)
-    # Keeps the weight finite where the center meets an update; far below any distance that matters.
-    floor = 1e-7 * distances.max()
-    if floor == 0.0:
+    if not distances.any():
         return shares
+    # Keeps the weight finite where the center meets an update. Of the median, since an attacker can make
+    # the largest distance as large as it likes.
+    floor = 1e-7 * (np.median(distances) or distances[distances > 0].min())
     inverse = shares / np.maximum(distances, floor)
     return np.asarray(inverse / inverse.sum())
 
 
-def _optimal_client(squared: Square, shares: Weights) -> int | None:
+def _optimal_client(products: Square, squared: Square, shares: Weights) -> int | None:
     """The client that is itself the geometric median, if one is.
 
     It can only be the one with the least sum of distances, and it is if the unit pulls of the others add
@@ -88,6 +94,6 @@ def _optimal_client(squared: Square, shares: Weights) -> int | None:
     if here.all():
         return best
     pulls = np.where(here, 0.0, shares / np.where(here, 1.0, away))
-    inner = 0.5 * (squared[best][:, None] + squared[best][None, :] - squared)
-    pull = np.sqrt(max(float(pulls @ inner @ pulls), 0.0))
+    toward = products - products[best][None, :] - products[:, best][:, None] + products[best, best]
+    pull = np.sqrt(max(float(pulls @ toward @ pulls), 0.0))
     return best if pull < shares[here].sum() * (1 - 1e-9) else None

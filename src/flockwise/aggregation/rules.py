@@ -110,7 +110,7 @@ RULES: dict[str, Rule] = {
             geometric_median,
             Contract("K >= 2f + 1", "attackers with less than half of the weight", "K^2 d", weighted=True),
             (
-                Parameter("steps", int, "most iterations", default=1000, low=1),
+                Parameter("steps", int, "most iterations", default=200, low=1),
                 Parameter("tolerance", float, "relative change that ends it", default=1e-6, low=0.0),
             ),
             _majority,

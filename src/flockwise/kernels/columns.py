@@ -39,7 +39,7 @@ def middle_mean(rows: Updates, low: int, high: int) -> Vector:
         if high - low == 1:
             return block[:, low]
         with np.errstate(over="ignore"):
-            mean = np.asarray(np.add.reduce(block[:, low:high], axis=1) * share)
+            mean: Vector = np.add.reduce(block[:, low:high], axis=1, keepdims=True)[:, 0] * share
         if not np.isfinite(mean).all():
             mean = np.mean(block[:, low:high], axis=1, dtype=np.float64).astype(np.float32)
         return mean

@@ -50,13 +50,7 @@ def squared_distances(rows: Updates, center: Vector | None = None) -> Square:
     |a|^2 + |b|^2 - 2ab loses all digits when a and b nearly agree. Rows that are close compared with
     their length are therefore taken again, relative to one of them, until no close pair is left.
     """
-    products = gram(rows, center)
-    norms = products.diagonal()
-    sums = norms[:, None] + norms[None, :]
-    distances = np.maximum(sums - 2.0 * products, 0.0)
-    np.fill_diagonal(distances, 0.0)
-    close = distances < CLOSE * sums
-    np.fill_diagonal(close, False)
+    distances, close = direct_distances(gram(rows, center))
     if not close.any():
         return distances
     for members in _groups(close):
@@ -66,6 +60,17 @@ def squared_distances(rows: Updates, center: Vector | None = None) -> Square:
         group = np.ascontiguousarray(rows[members])
         distances[np.ix_(members, members)] = squared_distances(group, rows[anchor])
     return distances
+
+
+def direct_distances(products: Square) -> tuple[Square, NDArray[np.bool_]]:
+    """Squared distances from inner products, and the pairs for which they have lost too many digits."""
+    norms = products.diagonal()
+    sums = norms[:, None] + norms[None, :]
+    distances = np.maximum(sums - 2.0 * products, 0.0)
+    np.fill_diagonal(distances, 0.0)
+    close = distances < CLOSE * sums
+    np.fill_diagonal(close, False)
+    return distances, close
 
 
 def _own_block(rows: Updates, center: Vector | None, piece: slice, double: bool) -> NDArray[Any]:
@@ -81,7 +86,8 @@ def _summed(
     block: Callable[[slice, bool], NDArray[Any]], left: Updates, columns: int, double: bool
 ) -> Square:
     pieces = blocks(left.shape[1], BLOCK)
-    count = min(PARTS, len(pieces))
+    # Fewer partial sums for very many clients: 128 MB at most.
+    count = min(PARTS, len(pieces), max(1, 2**24 // (len(left) * columns)))
     partial = np.zeros((count, len(left), columns))
 
     def work(parts: list[slice]) -> None:

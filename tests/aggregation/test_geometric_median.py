@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from flockwise.aggregation import geometric_median
+from flockwise.aggregation import geometric_median as rule
+from flockwise.errors import InputError
+from tests.oracles.robust_rules import sum_of_distances
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    arrays(
+        np.float32, st.tuples(st.integers(1, 9), st.integers(1, 4)), elements=st.integers(-9, 9).map(float)
+    )
+)
+def test_no_point_nearby_is_better(rows):
+    weights = np.full(len(rows), 1 / len(rows))
+    found = geometric_median(rows)
+    least = sum_of_distances(rows, found, weights)
+    rng = np.random.default_rng(0)
+    tries = [found + step * rng.standard_normal(rows.shape[1]) for step in (1, 0.1, 0.01) for _ in range(20)]
+    for point in [*tries, *rows, rows.mean(axis=0)]:
+        assert sum_of_distances(rows, point, weights) >= least - 1e-4 * (1 + least)
+
+
+def test_a_majority_in_one_point_is_returned_exactly():
+    rows = np.random.default_rng(0).standard_normal((5, 8)).astype(np.float32)
+    rows[1] = rows[3] = rows[0]
+    assert np.array_equal(geometric_median(rows), rows[0])
+    assert np.array_equal(geometric_median(rows[:3], [1, 0.4, 0.4]), rows[0])
+
+
+def test_two_equal_clients_meet_in_the_middle():
+    assert geometric_median([[0.0, 0.0], [2.0, 4.0]]).tolist() == [1.0, 2.0]
+
+
+def test_the_heavier_of_two_clients_wins():
+    assert geometric_median([[0.0, 0.0], [2.0, 4.0]], [1, 2]).tolist() == [2.0, 4.0]
+
+
+def test_weights_count_like_copies():
+    rows = np.random.default_rng(1).standard_normal((6, 5)).astype(np.float32)
+    copies = np.repeat(rows, [1, 2, 1, 3, 1, 1], axis=0)
+    np.testing.assert_allclose(
+        geometric_median(rows, [1, 2, 1, 3, 1, 1]), geometric_median(copies), atol=1e-4
+    )
+
+
+def test_many_clients_give_the_same_median_as_pairwise_distances(monkeypatch):
+    import sys
+
+    module = sys.modules[rule.__module__]
+    rng = np.random.default_rng(2)
+    rows = (rng.standard_normal((60, 300)) * rng.random((60, 1)) + 3).astype(np.float32)
+    pairwise = geometric_median(rows, tolerance=1e-8)
+    monkeypatch.setattr(module, "PAIRWISE", 1)
+    np.testing.assert_allclose(geometric_median(rows, tolerance=1e-8), pairwise, atol=1e-5)
+
+
+def test_no_step_at_all_is_refused():
+    with pytest.raises(InputError, match="steps"):
+        geometric_median([[1.0]], steps=0)
