@@ -5,6 +5,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from flockwise.pieces.attribution import largest_flock
 from flockwise.pieces.batch import Batch
 from flockwise.pieces.rules import BoundRule
 from flockwise.pieces.state import UNPLACED, State
@@ -48,7 +49,8 @@ class Merged:
     """The rule inside each group, then one global model from the mean of the groups (Mini-FL).
 
     `weights`: "equal" for each group (what fits the published numbers) or by "size".
-    Until groups are known the model does not move.
+    Until groups are known the model does not move. Clients without a group count with the largest one:
+    a group of their own would give whoever hides the feature the weight of a group.
     """
 
     rule: BoundRule
@@ -59,6 +61,7 @@ class Merged:
         """The one model moves by the weighted mean of the groups' joint updates."""
         if self.wait and "found/round" not in state.memory:
             return models
+        labels = np.where(labels == UNPLACED, largest_flock(state), labels)
         groups = [batch.of(labels[batch.clients] == group) for group in np.unique(labels[batch.clients])]
         joint = np.stack([self.rule(g.updates, g.weights, state.clients, batch.round, root) for g in groups])
         sizes = np.array([len(g.clients) if self.weights == "size" else 1.0 for g in groups])

@@ -97,6 +97,7 @@ class Communities(_SendsOne):
     def assign(self, state: State) -> tuple[Models, Labels]:
         """The global model in row 0, then community or personal models."""
         alive = np.unique(state.labels[state.labels != UNPLACED])
+        alive = alive if len(alive) else np.zeros(1, dtype=np.int64)  # everyone was set apart
         world = state.models[alive].mean(axis=0, dtype=np.float64).astype(np.float32)
         known = np.flatnonzero(state.memory.get("latest/round", np.zeros(state.clients, np.int64)) > 0)
         rows = np.zeros(state.clients, dtype=np.int64)

@@ -15,6 +15,7 @@ from flockwise.pieces.state import State
 from flockwise.types import Labels
 
 FEATURES = ("geo", "time", "user")
+MOST_HAVE_IT = 0.8  # a feature that fewer reports carry is not used; a few silent clients cannot veto it
 
 
 @dataclass(frozen=True)
@@ -47,25 +48,26 @@ class ByFeature:
 
     def find(self, known: Known, round: int) -> Found:
         """Groups by the best feature."""
-        best: tuple[float, int, Labels, np.ndarray] | None = None
+        best: tuple[float, int, Labels, Labels, np.ndarray] | None = None
         facts = {}
         for feature, name in enumerate(FEATURES):
-            column = known.rows[:, feature]
-            if not np.isfinite(column).all() or np.ptp(column) == 0:
+            told = np.isfinite(known.rows[:, feature])
+            column = known.rows[told, feature]
+            if told.mean() < MOST_HAVE_IT or np.ptp(column) == 0:
                 continue
             values = (column - column.mean()) / column.std()
             labels, groups, errors = kmeans_elbow(
                 values[:, None], min(self.most_groups, len(column)), self.seed
             )
-            left = float(errors[groups - 1]) / len(column)
+            left = float(errors[groups - 1]) / len(column)  # per report that tells it
             facts |= {f"sse_{name}": left, f"groups_{name}": float(groups)}
             if groups > 1 and (best is None or left < best[0]):
-                best = (left, feature, *_in_order(column, labels))
+                best = (left, feature, known.clients[told], *_in_order(column, labels))
         if best is None:
             return Found(known.clients, np.zeros(len(known.clients), dtype=np.int64), facts=facts)
-        _, feature, labels, edges = best
+        _, feature, clients, labels, edges = best
         arrays = {"groups/feature": np.array([feature]), "groups/edges": edges}
-        return Found(known.clients, labels, None, {**facts, "feature": float(feature)}, arrays)
+        return Found(clients, labels, None, {**facts, "feature": float(feature)}, arrays)
 
 
 def _in_order(column: np.ndarray, labels: Labels) -> tuple[Labels, np.ndarray]:

@@ -75,7 +75,8 @@ class WhenStable:
     """Once, when the evidence has settled: the flocks found have not changed for `patience` rounds.
 
     Unchanged means an adjusted Rand index of at least `agreement` with the previous round's flocks, on
-    the clients known in both; `heard` is the share of free clients that must be known first.
+    the clients known in both; `heard` is the share of free clients that must be known first, unless nobody
+    new was heard for `patience` rounds: clients that never answer must not hold up the others.
     On clients of one kind the partition keeps changing (or is not separated), so nothing is ever done.
     """
 
@@ -102,8 +103,16 @@ class WhenStable:
         same = both.any() and adjusted_rand(labels[both], before[both]) >= self.agreement
         streak = streak + 1 if same and found.flocks > 1 else 0
         known = np.isin(np.flatnonzero(state.free), found.clients).mean()
-        ready = streak >= self.patience and known >= self.heard
-        state = state.remember(**{"stable/labels": labels, "stable/streak": np.array([streak])})
+        quiet = int(state.memory.get("stable/quiet", np.zeros(1, np.int64))[0])
+        quiet = 0 if ((labels >= 0) & (before < 0)).any() else quiet + 1
+        ready = streak >= self.patience and (known >= self.heard or quiet >= self.patience)
+        state = state.remember(
+            **{
+                "stable/labels": labels,
+                "stable/streak": np.array([streak]),
+                "stable/quiet": np.array([quiet]),
+            }
+        )
         if ready:
             state = state.remember(**{"stable/done": np.array([state.round + 1])})
         return bool(ready), state

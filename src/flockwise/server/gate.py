@@ -78,6 +78,8 @@ class Gate:
             return f"scores must be a tuple of {len(models)} accuracies"
         if not all(isinstance(a, float) and (0.0 <= a <= 1.0 or np.isnan(a)) for a in reply.accuracies):
             return "accuracies must lie between 0 and 1"
+        if 0 < sum(map(np.isnan, reply.accuracies)) < len(models):
+            return "accuracies are missing for some models only"
         if not isinstance(reply.losses, tuple) or len(reply.losses) not in (0, len(models)):
             return f"losses must be a tuple of {len(models)} numbers, or empty"
         if not all(isinstance(loss, float) for loss in reply.losses):

@@ -105,7 +105,8 @@ class Server:
         offers = self.method.attribution.offers(self.state, clients, rows)
         tasks = [Task(int(client), offer) for client, offer in zip(clients, offers, strict=True)]
         if self.method.needs_root:
-            tasks.append(Task(ROOT, (0,)))
+            most_used = int(np.bincount(rows[clients]).argmax()) if len(clients) else 0
+            tasks.append(Task(ROOT, (most_used,)))
         return Plan(self.round + 1, "train", models, tuple(tasks))
 
     def _joint(self) -> Vector:

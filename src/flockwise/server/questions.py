@@ -142,8 +142,9 @@ def _coarse(accuracy: float) -> int:
 
 
 def _loss(scores: Sequence[Scores], model: int) -> float:
-    losses = [s.losses[model] for s in scores if s.losses]
-    return float(np.mean(losses)) if losses and np.isfinite(losses).all() else float("inf")
+    # The median, so that no single client can make a model look ruined or fine.
+    losses = [s.losses[model] if np.isfinite(s.losses[model]) else np.inf for s in scores if s.losses]
+    return float(np.median(losses)) if losses else float("inf")
 
 
 def _rollback(state: State) -> Question:

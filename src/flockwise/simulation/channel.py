@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flockwise.config import Config
-from flockwise.messages import Event, Reply
+from flockwise.messages import Event, Reply, Scores
 from flockwise.rng import generator
 
 
@@ -16,6 +16,10 @@ class Channel:
     dropout: float = 0.0
     late: frozenset[int] = frozenset()
     late_round: int = 1
+
+    def present(self, scores: Sequence[Scores]) -> list[Scores]:
+        """Answers to a validation plan, without those of clients that have not joined yet."""
+        return [score for score in scores if score.client not in self.late or score.round >= self.late_round]
 
     def carry(self, replies: Sequence[Reply]) -> tuple[list[Reply], list[Event]]:
         """What arrives, and what did not."""

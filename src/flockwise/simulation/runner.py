@@ -141,7 +141,7 @@ def _loop(
 ) -> None:
     server, state = parts.server, "finished"
     attackers = parts.adversary.clients if parts.adversary else frozenset()
-    truth = parts.federation.groups
+    truth = ground_truth(parts.federation, attackers)
     try:
         while server.round < config.rounds:
             started = time.perf_counter()
@@ -159,7 +159,8 @@ def _loop(
             ):
                 from flockwise.simulation.assembly import drifted
 
-                current = drifted(parts.federation, config.faults.drift_clients, config.seed).groups
+                later = drifted(parts.federation, config.faults.drift_clients, config.seed)
+                current = ground_truth(later, attackers)
             full = recorded(record, tested, current, attackers, [*asked, *events])
             seconds = time.perf_counter() - started
             stopping = not last and stop()
@@ -186,7 +187,7 @@ def one_round(parts: Parts) -> tuple[RoundRecord, list[Event]]:
     while True:
         plan = parts.server.ask()
         if plan.kind == "validate":
-            record = parts.server.tell(parts.engine.validate(plan))
+            record = parts.server.tell(parts.channel.present(parts.engine.validate(plan)))
         else:
             replies = parts.engine.train(plan)
             if parts.adversary:
@@ -196,6 +197,15 @@ def one_round(parts: Parts) -> tuple[RoundRecord, list[Event]]:
             record = parts.server.tell(arrived)
         if record is not None:
             return record, events
+
+
+def ground_truth(federation: "Federation", attackers: frozenset[int]) -> np.ndarray | None:
+    """The true flock of each client: its group, and whether it lies."""
+    groups = federation.groups
+    if groups is None and not attackers:
+        return None
+    lies = np.array([client in attackers for client in range(federation.clients)], dtype=np.int64)
+    return lies if groups is None else 2 * groups + lies
 
 
 def client_rows(parts: Parts) -> list[dict[str, Any]]:

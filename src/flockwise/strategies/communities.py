@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from flockwise.clustering import louvain, modularity
+from flockwise.errors import ConfigError
 from flockwise.metrics import silhouette
 from flockwise.pieces.aggregation import OverKnown
 from flockwise.pieces.attribution import Communities
@@ -40,6 +41,11 @@ class CommunitiesOptions(Options):
 
 def communities(options: CommunitiesOptions, setting: Setting) -> Method:
     """Communities every round; each client is sent what suits it."""
+    if setting.rule.wants_root:
+        raise ConfigError(
+            f"aggregation.name = {setting.rule.name!r}: communities averages whole models, not updates of one model; "
+            "choose a rule without a root set, such as 'geometric-median'"
+        )
 
     def describe(graph: np.ndarray, labels: np.ndarray) -> dict[str, float]:
         quality = modularity(graph, labels, options.resolution)

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from flockwise.clustering import CLUSTERERS, from_estimator
+from flockwise.errors import ConfigError
 from flockwise.pieces.aggregation import Aggregation, Merged, OverKnown, PerFlock
 from flockwise.pieces.attribution import Attribution, Communities, OneModel, OwnFlock
 from flockwise.pieces.evidence import LatestModels, LatestUpdates, ThisRound
@@ -45,6 +46,14 @@ class CustomOptions(JudgeOptions):
     aggregate: Literal["this-round", "known"] = "this-round"
     place: Literal["validation", "largest"] = "validation"
     follow: float | None = Field(None, ge=0)
+
+    @model_validator(mode="after")
+    def _keep_needs_splits(self) -> "CustomOptions":
+        if self.keep == "largest" and self.scope == "all":
+            raise ConfigError(
+                "strategy.keep = 'largest': needs scope = 'within'; for scope = 'all' use judge = 'largest'"
+            )
+        return self
 
 
 def custom(options: CustomOptions, setting: Setting) -> Method:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
+from flockwise.errors import ConfigError
 from flockwise.pieces.aggregation import PerFlock
 from flockwise.pieces.attribution import Choice
 from flockwise.pieces.batch import Batch
@@ -92,7 +93,8 @@ def remember_losses(state: State, batch: Batch, choice: Restarting) -> State:
         return state
     turn = min((batch.round - 1 - choice.warm_start) // choice.probe, choice.restarts - 1)
     losses = state.memory.get("ifca/losses", np.full(choice.restarts, np.inf)).copy()
-    losses[turn] = float(np.nanmean(batch.losses)) if np.isfinite(batch.losses).any() else np.inf
+    finite = batch.losses[np.isfinite(batch.losses)]
+    losses[turn] = float(np.median(finite)) if len(finite) else np.inf
     state = state.remember(**{"ifca/losses": losses})
     if batch.round - choice.warm_start >= choice.restarts * choice.probe:
         state = state.remember(**{"ifca/best": np.array([int(losses.argmin())])})
@@ -112,6 +114,11 @@ class Losses:
 
 def ifca(options: IfcaOptions, setting: Setting) -> Method:
     """k models; each client trains the one that fits it best."""
+    if setting.rule.wants_root:
+        raise ConfigError(
+            f"aggregation.name = {setting.rule.name!r}: the server's own update is of one of ifca's models only; "
+            "choose a rule without a root set, such as 'geometric-median'"
+        )
     choice = Restarting(
         options.flocks, options.restarts, options.probe, options.warm_start, options.noise, setting.seed
     )

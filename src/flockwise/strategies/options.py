@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from flockwise.pieces.evidence import Layers
 from flockwise.pieces.judges import Judge, Recovery
@@ -38,10 +38,14 @@ class JudgeOptions(Options):
     """Who is hostile, and whether healthy flocks go back to before the damage."""
 
     judge: Literal["none", "largest", "root", "validation"] = "none"
-    judge_after: int | None = None
-    judge_ratio: float = 0.5
-    rollback: bool = False
-    snapshot_every: int = 5
+    judge_after: int | None = Field(None, ge=0, description="rounds from finding flocks to judging them")
+    judge_ratio: float = Field(
+        0.5, gt=0, le=1, description="hostile below this share of the best flock's accuracy"
+    )
+    rollback: bool = Field(
+        False, description="flocks may start from a past joint model that suits them better"
+    )
+    snapshot_every: int = Field(5, ge=1, description="rollback: rounds between past models that are kept")
 
     def judging(self) -> Judge | None:
         """The judge, if any; one that looks at accuracy waits until flocks have trained apart for a while."""
