@@ -5,9 +5,11 @@ import numpy as np
 from flockwise.data import Dataset, Federation, Shard, carve
 from flockwise.errors import InputError
 from flockwise.rng import generator
+from flockwise.splits.typed import typed
 from flockwise.splits.uniform import Indices
 
 
+@typed
 def by_writer(
     dataset: Dataset,
     clients: int | None = None,

@@ -16,10 +16,12 @@ from flockwise.rng import generator
 from flockwise.splits.apportion import apportion
 from flockwise.splits.by_label import deal_counts, label_pools
 from flockwise.splits.sizes import check_clients, largest_remainder, training_sizes
+from flockwise.splits.typed import typed
 
 DRAWS = 20  # before clients that are too small are topped up
 
 
+@typed
 def dirichlet(
     dataset: Dataset,
     clients: int = 100,

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from flockwise.data import Dataset, Federation, Shard
+from flockwise.splits.typed import typed
 from flockwise.splits.uniform import deal_uniformly
 
 
+@typed
 def iid(
     dataset: Dataset,
     clients: int = 100,

@@ -15,6 +15,7 @@ from flockwise.rng import generator
 from flockwise.splits.apportion import apportion
 from flockwise.splits.by_label import deal_counts, fit_sizes, label_pools
 from flockwise.splits.sizes import check_clients, training_sizes
+from flockwise.splits.typed import typed
 
 SUPER_CLASSES: dict[str, tuple[tuple[int, ...], ...]] = {
     "cifar-10": ((0, 1, 8, 9), (2, 3, 4, 5, 6, 7)),  # vehicles, animals
@@ -27,6 +28,7 @@ SUPER_CLASSES: dict[str, tuple[tuple[int, ...], ...]] = {
 }
 
 
+@typed
 def majority_class(
     dataset: Dataset,
     clients: int = 10,

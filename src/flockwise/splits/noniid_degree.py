@@ -18,10 +18,12 @@ from flockwise.splits.by_label import deal_counts, fit_sizes, label_pools
 from flockwise.splits.features import VISIBLE, client_features
 from flockwise.splits.sharing import draw_shared
 from flockwise.splits.sizes import check_clients, largest_remainder, training_sizes
+from flockwise.splits.typed import typed
 
 PAPER_SIZES = (5, 5, 4, 3, 3)  # of 20 clients, Mini-FL Table 3
 
 
+@typed
 def noniid_degree(
     dataset: Dataset,
     clients: int = 20,
@@ -48,6 +50,11 @@ def noniid_degree(
     they share samples: `replacement=True` lets clients draw independently, so a sample may be with several
     clients (never twice with one client unless the label has fewer samples than asked). Validation samples
     are kept apart from everybody's training samples even then, and test samples are never shared.
+
+    >>> from flockwise.data import load
+    >>> federation = noniid_degree(load("digits"))
+    >>> federation.groups[:6].tolist(), federation.shards[0].address.startswith("10.0.")
+    ([0, 1, 2, 3, 4, 0], True)
     """
     check_clients(clients, groups)
     if not 0 <= degree <= 1:

@@ -16,8 +16,10 @@ from flockwise.rng import generator
 from flockwise.splits.apportion import apportion
 from flockwise.splits.by_label import deal_counts, label_pools
 from flockwise.splits.sizes import check_clients, largest_remainder, training_sizes
+from flockwise.splits.typed import typed
 
 
+@typed
 def pathological(
     dataset: Dataset,
     clients: int = 100,

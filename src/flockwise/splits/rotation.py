@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from flockwise.data import Dataset, Federation, Shard
 from flockwise.errors import InputError
 from flockwise.splits.sizes import check_clients
+from flockwise.splits.typed import typed
 from flockwise.splits.uniform import deal_uniformly
 
 
+@typed
 def rotation(
     dataset: Dataset,
     clients: int = 100,
