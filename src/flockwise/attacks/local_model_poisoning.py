@@ -5,6 +5,7 @@ result of one given rule the other way. With full knowledge they see all updates
 partial knowledge only their own honest ones.
 """
 
+from math import sqrt
 from typing import Literal, get_args
 
 import numpy as np
@@ -105,7 +106,7 @@ def _upper_bound(
 ) -> float:
     within = min(nearest, max(len(distance) - 1, 0))
     closest = float(distance[:, :within].sum(axis=1).min()) if within else 0.0
-    return (closest / max(clients - 2 * attackers - 1, 1) + float(square.max()) ** 0.5) / parameters**0.5
+    return (closest / max(clients - 2 * attackers - 1, 1) + sqrt(float(square.max()))) / sqrt(parameters)
 
 
 def _selected(distance: np.ndarray, away: np.ndarray, crafted: int, nearest: int) -> bool:
