@@ -78,8 +78,8 @@ def _against_krum(own: Updates, others: Updates | None, rng: np.random.Generator
 def _largest_step(honest: Updates, course: np.ndarray, attackers: int, full: bool) -> float:
     """The largest step against the course that Krum selects, by halving from the paper's upper bound.
 
-    Partial knowledge (section 4.2.1 of the paper): the attackers' own honest updates stand for all, with
-    one crafted update beside them, then more until a step is found.
+    Partial knowledge: the attackers' own honest updates stand for the honest clients, with one crafted
+    update beside them, then more until a step is found, as long as Krum's neighbours are not all crafted.
     """
     gram, along = products(honest, np.zeros(honest.shape[1]), course)
     square, distance = np.diagonal(gram), np.sqrt(squared_distances(gram))
@@ -88,25 +88,17 @@ def _largest_step(honest: Updates, course: np.ndarray, attackers: int, full: boo
     parameters = float(np.abs(course).sum())
     if parameters == 0:
         return 0.0
+    nearest = max(len(honest) - 2, 1)  # Krum's clients - f - 2 with f = the crafted updates
     step = 0.0
-    for crafted in [attackers] if full else range(1, attackers + 1):
-        clients = len(honest) + crafted
-        nearest = max(clients - attackers - 2, 1)
-        step = _upper_bound(distance, square, nearest, clients, attackers, parameters)
+    for crafted in [attackers] if full else range(1, min(attackers, nearest) + 1):
+        within = distance[:, : min(nearest, len(honest) - 1)].sum(axis=1).min()
+        step = float(within / max(len(honest) - crafted - 1, 1) + sqrt(square.max())) / sqrt(parameters)
         while step > SMALLEST:
             away = np.maximum(square + 2 * step * along + step**2 * parameters, 0.0)
             if _selected(distance, away, crafted, nearest):
                 return step
             step /= 2
     return step
-
-
-def _upper_bound(
-    distance: np.ndarray, square: np.ndarray, nearest: int, clients: int, attackers: int, parameters: float
-) -> float:
-    within = min(nearest, max(len(distance) - 1, 0))
-    closest = float(distance[:, :within].sum(axis=1).min()) if within else 0.0
-    return (closest / max(clients - 2 * attackers - 1, 1) + sqrt(float(square.max()))) / sqrt(parameters)
 
 
 def _selected(distance: np.ndarray, away: np.ndarray, crafted: int, nearest: int) -> bool:
