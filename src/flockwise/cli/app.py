@@ -72,9 +72,8 @@ def app() -> None:
 def main() -> None:
     """Run the command line; a mistake of the user's is one line on stderr and exit code 2, a failure 1."""
     try:
-        app(standalone_mode=False)
-    except click.exceptions.Exit as request:
-        sys.exit(request.exit_code)
+        code = app(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         click.echo("stopped", err=True)
         sys.exit(130)

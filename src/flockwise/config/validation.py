@@ -16,8 +16,13 @@ def validated(model: type[M], values: Mapping[str, Any], prefix: str = "") -> M:
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
-        lines = {_line(model, fault, prefix) for fault in error.errors()}
-        raise ConfigError("\n".join(sorted(lines))) from None
+        faults: dict[str, list[str]] = {}
+        for fault in error.errors():
+            field, message = _line(model, fault, prefix)
+            faults.setdefault(field, []).append(message)
+        # A field that may be of several kinds has a message for each of them.
+        lines = [f"{field}: {', or '.join(dict.fromkeys(messages))}" for field, messages in sorted(faults.items())]
+        raise ConfigError("\n".join(lines)) from None
 
 
 def shown(value: Any) -> str:
@@ -26,7 +31,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _line(model: type[BaseModel], fault: Any, prefix: str) -> str:
+def _line(model: type[BaseModel], fault: Any, prefix: str) -> tuple[str, str]:
     # Union alternatives appear in the location as type names; the field path is what precedes them.
     path, here = [], model
     for part in fault["loc"]:
@@ -37,8 +42,8 @@ def _line(model: type[BaseModel], fault: Any, prefix: str) -> str:
             here = inner if isinstance(inner, type) else object  # type: ignore[assignment]
         elif fault["type"] == "extra_forbidden":
             name = ".".join([*path, str(part)])
-            return f"{prefix}{name}: unknown key; {nearest(str(part), list(fields))}"
+            return f"{prefix}{name}", f"unknown key; {nearest(str(part), list(fields))}"
         elif isinstance(part, int):
             path.append(str(part))
     message = fault["msg"][0].lower() + fault["msg"][1:]
-    return f"{prefix}{'.'.join(path)} = {shown(fault['input'])}: {message}"
+    return f"{prefix}{'.'.join(path)} = {shown(fault['input'])}", message

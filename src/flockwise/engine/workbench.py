@@ -70,6 +70,8 @@ class Workbench:
     def score(self, client: int, part: str, round: int, model: Vector) -> tuple[float, float]:
         """Accuracy and mean loss of a model on a client's part; NaN where it holds no data."""
         x, y = self.data(client, part, round)
+        if part == "test" and not len(y):  # a client that brought no test data is judged on its validation data
+            x, y = self.data(client, "validation", round)
         if not len(y):
             return float("nan"), float("nan")
         loss, correct = self._trainer.losses(model, x, y)

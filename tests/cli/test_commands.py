@@ -1,0 +1,125 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from flockwise.cli.listing import KINDS
+from tests.simulation.small import FLIC
+
+
+def flockwise(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "flockwise", *arguments], capture_output=True, text=True, timeout=120,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "small.toml").write_text(tomli_w.dumps(FLIC))
+    done = flockwise("run", str(folder / "small.toml"), "--out", str(folder / "one"), "--set", "rounds=3")
+    assert done.returncode == 0, done.stderr
+    assert "round 3/3" in done.stderr
+    return folder
+
+
+def test_help_is_instant_and_loads_no_torch() -> None:
+    code = "import sys; sys.argv = ['flockwise', '--help']\ntry:\n import flockwise.cli as c; c.main()\nexcept SystemExit: pass\n"
+    code += "heavy = {'torch', 'scipy', 'flwr', 'numpy', 'pydantic'} & set(sys.modules); assert not heavy, heavy"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for command in ("demo", "run", "resume", "fork", "report", "runs", "show", "data", "list", "new"):
+        assert f"  {command} " in done.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_piece_is_listed_with_one_line_each(kind: str) -> None:
+    rows = json.loads(flockwise("list", kind, "--json").stdout)
+    assert len(rows) >= 2
+    assert all(summary and "\n" not in summary for summary in rows.values())
+
+
+def test_runs_and_show_tell_what_is_there(finished: Path) -> None:
+    rows = json.loads(flockwise("runs", str(finished), "--json").stdout)
+    assert [(row["state"], row["round"], row["strategy"]) for row in rows] == [("finished", "3/3", "flic")]
+    shown = json.loads(flockwise("show", str(finished / "one"), "--json").stdout)
+    assert len(shown["facts"]["accuracy"]) == 3
+    assert "finished" in flockwise("show", str(finished / "one")).stdout
+
+
+def test_json_progress_is_one_object_per_round(finished: Path, tmp_path: Path) -> None:
+    done = flockwise("run", str(finished / "small.toml"), "--out", str(tmp_path / "run"), "--set", "rounds=2", "--json")
+    assert [json.loads(line)["round"] for line in done.stdout.splitlines()] == [1, 2]
+
+
+def test_a_template_runs_as_it_is(tmp_path: Path) -> None:
+    for strategy in json.loads(flockwise("list", "strategies", "--json").stdout):
+        (tmp_path / "new.toml").write_text(flockwise("new", strategy).stdout)
+        done = flockwise("run", str(tmp_path / "new.toml"), "--check")
+        assert done.returncode == 0, f"{strategy}: {done.stderr}"
+    done = flockwise("run", str(tmp_path / "new.toml"), "--out", str(tmp_path / "run"), "--set", "rounds=1", "-q")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.epoch=5", "training.epoch: unknown key; did you mean 'epochs'?"),
+        ("training.epochs=0", "training.epochs = 0: input should be greater than or equal to 1"),
+        ("strategy.name=flick", "no 'flick'; did you mean 'flic'?"),
+        ("strategy.warmup=soon", "strategy.warmup = 'soon'"),
+        ("split.groups=9", "split.groups = 9: must be at most split.clients = 8"),
+        ("data.name=mnits", "no 'mnits'; did you mean 'mnist'?"),
+        ("nonsense", "must be key=value"),
+        ("attack.name=revers", "did you mean 'reverse'?"),
+        ("aggregation.trim=0.1", "aggregation.trim = 0.1: unknown key"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_exit_code_two(override: str, message: str, finished: Path) -> None:
+    done = flockwise("run", str(finished / "small.toml"), "--set", override)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_krum_with_too_few_clients_is_refused(finished: Path) -> None:
+    done = flockwise(
+        "run", str(finished / "small.toml"), "--set", "aggregation.name=krum", "--set", "aggregation.attackers=4",
+        "--set", "strategy={name='fedavg'}",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "krum needs 7 clients a round against 2 attackers, but only 4 take part" in done.stderr
+
+
+def test_missing_things_are_said_plainly(tmp_path: Path) -> None:
+    assert "no run here" in flockwise("show", str(tmp_path)).stderr
+    assert "cannot be read" in flockwise("run", str(tmp_path / "none.toml")).stderr
+    assert "did you mean 'resume'?" in flockwise("resum", "x").stderr
+    done = flockwise("data", "list", FLOCKWISE_DATA=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    assert "flockwise data get mnist" in done.stdout
+
+
+def test_ctrl_c_stops_at_a_safe_point_and_says_how_to_resume(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(tomli_w.dumps({**FLIC, "rounds": 5000, "checkpoint": {}}))
+    command = [sys.executable, "-m", "flockwise", "run", str(tmp_path / "long.toml"), "--out", str(tmp_path / "run")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while "round 2/" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    rest = process.stderr.read()
+    assert process.wait(timeout=20) == 130
+    assert time.monotonic() - started < 5
+    assert f"flockwise resume {tmp_path / 'run'}" in rest
+    done = flockwise("resume", str(tmp_path / "run"), "--rounds", "40", "-q")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(flockwise("show", str(tmp_path / "run"), "--json").stdout)["state"] in ("finished",)

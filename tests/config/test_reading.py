@@ -1,0 +1,65 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flockwise.config import load_config, parse_config, schema
+from flockwise.config.template import template
+from flockwise.errors import ConfigError
+from flockwise.strategies import STRATEGIES
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=True), st.text(max_size=8), st.lists(st.integers(), max_size=3),
+    st.dictionaries(st.text(max_size=5), st.integers(), max_size=2),
+)  # fmt: skip
+KEYS = st.sampled_from(
+    ["name", "seed", "rounds", "data", "split", "model", "training", "sampling", "strategy", "aggregation", "attack",
+     "faults", "gate", "root", "evaluation", "checkpoint", "engine", "nonsense"]
+)  # fmt: skip
+FIELDS = st.sampled_from(["name", "clients", "epochs", "fraction", "every", "at", "before", "attackers", "x", "groups"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(KEYS, st.one_of(VALUES, st.dictionaries(FIELDS, VALUES, max_size=4)), max_size=4))
+def test_any_config_is_taken_or_refused_with_a_field_and_never_crashes(content: dict[str, object]) -> None:
+    try:
+        parse_config(content)
+    except ConfigError as error:
+        for line in str(error).splitlines():
+            assert line.split(" ")[0].rstrip(":")
+
+
+def test_a_config_survives_being_written_and_read_back(tmp_path: Path) -> None:
+    import tomli_w
+
+    config = parse_config({"rounds": 3, "strategy": {"name": "flic", "warmup": 2}, "split": {"name": "rotation", "groups": 4}})
+    (tmp_path / "c.toml").write_text(tomli_w.dumps(config.model_dump(mode="json", exclude_none=True)))
+    assert load_config(tmp_path / "c.toml") == config
+
+
+def test_several_mistakes_are_all_reported() -> None:
+    with pytest.raises(ConfigError) as error:
+        parse_config({"rounds": 0, "training": {"epochs": "many", "batchsize": 1}})
+    text = str(error.value)
+    assert "rounds = 0" in text
+    assert "training.epochs = 'many'" in text
+    assert "training.batchsize: unknown key; did you mean 'batch_size'?" in text
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_every_template_is_valid(strategy: str, tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(template(strategy))
+    assert load_config(tmp_path / "t.toml").strategy.name == strategy
+
+
+def test_overrides_reach_into_sections_and_keep_types() -> None:
+    config = parse_config({}, ["training.epochs=4", "data.name=digits", "attack.clients=[1,2]", "strategy.name=fedavg"])
+    assert config.training.epochs == 4
+    assert config.attack.clients == [1, 2]
+
+
+def test_the_published_schema_is_up_to_date() -> None:
+    assert json.loads(SCHEMA.read_text()) == schema(), "run `make docs`"

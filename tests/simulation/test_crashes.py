@@ -1,0 +1,139 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+import flockwise
+from flockwise.errors import RunError
+from flockwise.rng import generator
+from flockwise.store import files, open_run
+from tests.simulation.small import FLIC, fingerprint
+
+
+def _run_and_die_at(step_number: int, path: Path) -> str:
+    """Run in a forked process that kills itself at the n-th step of writing; the name of that step."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        seen = 0
+
+        def die(name: str) -> None:
+            nonlocal seen
+            seen += 1
+            if seen == step_number:
+                os.write(writer, name.encode())
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        files.step = die
+        try:
+            flockwise.run(FLIC, out=path)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader) as pipe:
+        return pipe.read()
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
+    """The fingerprint of an undisturbed run, and the steps it went through."""
+    steps: list[str] = []
+    files.step = steps.append
+    try:
+        path = tmp_path_factory.mktemp("whole") / "run"
+        flockwise.run(FLIC, out=path)
+    finally:
+        files.step = lambda name: None
+    return fingerprint(path), steps
+
+
+def test_a_run_killed_at_any_step_of_writing_resumes_to_the_same_bits(
+    expected: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    whole, steps = expected
+    start = steps.index("inside commit")  # before the first round is on record there is nothing to resume
+    points = generator(0, "kill points").choice(range(start + 1, len(steps) + 1), size=24, replace=False)
+    died_at = set()
+    for number in sorted(points.tolist()):
+        path = tmp_path / f"killed-{number}"
+        died_at.add(_run_and_die_at(number, path))
+        flockwise.resume(path)
+        assert fingerprint(path) == whole, f"killed at step {number}: {steps[number - 1]}"
+    assert {"inside write", "before rename", "inside commit"} <= died_at
+
+
+def test_a_run_killed_before_its_first_round_starts_again(
+    expected: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    whole, steps = expected
+    number = steps.index("before commit") + 1
+    _run_and_die_at(number, tmp_path / "run")
+    flockwise.resume(tmp_path / "run")
+    assert fingerprint(tmp_path / "run") == whole
+
+
+@pytest.mark.slow
+def test_a_command_killed_at_random_times_resumes_to_the_same_bits(
+    expected: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    config = {**FLIC, "engine": {"workers": 2}, "checkpoint": {"every": 3}}
+    (tmp_path / "small.toml").write_text(tomli_w.dumps(config))
+    path = tmp_path / "run"
+    command = [sys.executable, "-m", "flockwise", "run", str(tmp_path / "small.toml"), "--out", str(path), "-q"]
+    rng = generator(1, "kill times")
+    for _ in range(3):
+        process = subprocess.Popen(command, start_new_session=True)
+        deadline = time.monotonic() + 60
+        while not (path / "run.sqlite").exists() and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(float(rng.uniform(0.0, 0.4)))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        command = [sys.executable, "-m", "flockwise", "resume", str(path), "-q"]
+    subprocess.run(command, check=True)
+    assert fingerprint(path) == expected[0]
+
+
+def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
+    expected: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "run"
+    flockwise.run(FLIC, out=path)
+    newest = sorted((path / "checkpoints").glob("*.safetensors"))[-1]
+    content = bytearray(newest.read_bytes())
+    content[len(content) // 2] ^= 1
+    newest.write_bytes(bytes(content))
+    flockwise.resume(path)
+    assert fingerprint(path) == expected[0]
+
+
+def test_two_processes_never_write_one_run(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    flockwise.run(FLIC, out=path)
+    with files.lock(path), pytest.raises(RunError, match=f"process {os.getpid()} is writing"):
+        flockwise.resume(path)
+
+
+def test_a_disk_that_fails_leaves_the_last_good_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, seen = tmp_path / "run", 0
+
+    def fail(name: str) -> None:
+        nonlocal seen
+        seen += name == "before fsync"
+        if seen == 6:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "step", fail)
+    with pytest.raises(OSError, match="No space left"):
+        flockwise.run(FLIC, out=path)
+    run = open_run(path)
+    assert run.state == "failed"
+    assert len(run.rounds) == len(run.facts["accuracy"]) >= 2
+    monkeypatch.undo()
+    assert flockwise.resume(path).state == "finished"

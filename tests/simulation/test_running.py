@@ -1,0 +1,128 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import flockwise
+from flockwise import Federation
+from flockwise.errors import ConfigError, RunError
+from tests.simulation.small import FLIC, fingerprint, with_changes
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_the_number_of_workers_does_not_change_a_bit(workers: int, tmp_path: Path) -> None:
+    flockwise.run(FLIC, out=tmp_path / "one")
+    flockwise.run(with_changes(engine={"workers": workers}), out=tmp_path / "many")
+    assert fingerprint(tmp_path / "one") == fingerprint(tmp_path / "many")
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path) -> None:
+    marks = []
+    for number, seed in enumerate((3, 3, 4)):
+        flockwise.run({**FLIC, "seed": seed}, out=tmp_path / str(number))
+        marks.append(fingerprint(tmp_path / str(number)))
+    assert marks[0] == marks[1] != marks[2]
+
+
+def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    flockwise.run(FLIC, out=tmp_path / "whole")
+    rounds: list[int] = []
+    stopped = flockwise.run(
+        {**FLIC, "checkpoint": {}}, out=tmp_path / "run",
+        on_round=lambda progress: rounds.append(progress.round), stop=lambda: len(rounds) >= 2,
+    )  # fmt: skip
+    assert stopped.state == "stopped"
+    assert stopped.rounds.tolist() == [1, 2, 3]
+    assert flockwise.resume(tmp_path / "run").state == "finished"
+    assert fingerprint(tmp_path / "run") == fingerprint(tmp_path / "whole")
+
+
+def test_a_fork_with_nothing_changed_is_the_run_itself(tmp_path: Path) -> None:
+    flockwise.run(with_changes(checkpoint={"at": [3]}), out=tmp_path / "run")
+    flockwise.fork(tmp_path / "run", 3, out=tmp_path / "fork")
+    assert fingerprint(tmp_path / "run") == fingerprint(tmp_path / "fork")
+
+
+def test_a_fork_shares_the_prefix_and_then_differs(tmp_path: Path) -> None:
+    run = flockwise.run(with_changes(checkpoint={"at": [3]}), out=tmp_path / "run")
+    other = flockwise.fork(tmp_path / "run", 3, ["aggregation.name=median"], out=tmp_path / "fork")
+    assert np.array_equal(run.facts["accuracy"][:3], other.facts["accuracy"][:3])
+    assert not np.array_equal(run.array("loss")[1][4:], other.array("loss")[1][4:])
+    assert other.config["aggregation"]["name"] == "median"
+
+
+def test_a_fork_cannot_change_the_data_or_start_where_nothing_was_kept(tmp_path: Path) -> None:
+    flockwise.run(with_changes(checkpoint={"at": [3]}), out=tmp_path / "run")
+    with pytest.raises(ConfigError, match="split: cannot change in a fork"):
+        flockwise.fork(tmp_path / "run", 3, ["split.clients=4"], out=tmp_path / "fork")
+    with pytest.raises(RunError, match="no checkpoint of round 2; kept are 3"):
+        flockwise.fork(tmp_path / "run", 2, out=tmp_path / "fork")
+
+
+def test_a_run_directory_is_never_overwritten(tmp_path: Path) -> None:
+    flockwise.run(FLIC, out=tmp_path / "run")
+    with pytest.raises(RunError, match="already holds a run"):
+        flockwise.run(FLIC, out=tmp_path / "run")
+
+
+def test_flocks_are_found_and_accuracy_jumps(tmp_path: Path) -> None:
+    config = with_changes(
+        model={"name": "mlp"}, faults={"dropout": 0.0}, strategy={"warmup": 9}, training={"epochs": 3, "learning_rate": 0.1},
+        sampling={"fraction": 1.0},
+    )  # fmt: skip
+    run = flockwise.run({**config, "rounds": 14}, out=tmp_path / "run")
+    found = run.facts["flocks"].argmax()
+    assert run.facts["ari"][-1] == 1.0
+    assert run.facts["accuracy"][-1] > run.facts["accuracy"][found - 1] + 0.05
+
+
+def test_bring_your_own_module_and_arrays(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    direction = rng.normal(size=(2, 6))
+    clients = []
+    for number in range(6):
+        x = rng.normal(size=(60, 6)).astype(np.float32)
+        clients.append((x, (x @ direction[number % 2] > 0).astype(int)))
+
+    class Mine(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(6, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layer(x)
+
+    federation = Federation.from_arrays(clients, groups=[0, 1] * 3)
+    config = {"rounds": 12, "strategy": {"name": "flic", "warmup": 6}, "training": {"learning_rate": 0.5, "epochs": 3}}
+    run = flockwise.run(config, federation=federation, model=Mine(), out=tmp_path / "run")
+    assert run.facts["ari"][-1] == 1.0
+    assert run.metrics["accuracy"].iloc[-1] > 0.85
+
+
+def test_attackers_and_dropouts_are_on_record(tmp_path: Path) -> None:
+    config = with_changes(
+        split={"name": "iid", "groups": None}, attack={"name": "reverse", "clients": [1, 2]}, faults={"dropout": 0.5}
+    )
+    config["split"].pop("groups")
+    run = flockwise.run(config, out=tmp_path / "run")
+    assert [client["client"] for client in run.clients if client["attacker"]] == [1, 2]
+    assert any(event.kind == "dropout" for event in run.events)
+    assert "detection_recall" in run.facts
+
+
+def test_a_person_can_release_a_client_while_the_run_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+
+    def ask(progress: flockwise.Progress) -> None:
+        if progress.round == 3:
+            (path / "requests").mkdir()
+            (path / "requests" / "a.json").write_text('{"action": "quarantine", "client": 5}')
+            (path / "requests" / "b.json").write_text("not json")
+        if progress.round == 5:
+            (path / "requests" / "c.json").write_text('{"action": "release", "client": 5}')
+
+    run = flockwise.run(FLIC, out=path, on_round=ask)
+    rounds, apart = run.array("apart")
+    assert apart[:, 5].tolist() == [0, 0, 0, 1, 1, 0, 0, 0]
+    assert not list((path / "requests").iterdir())
