@@ -134,10 +134,15 @@ class Checkpoint(Section):
 class EngineSection(Section):
     """Who trains."""
 
-    name: Literal["local"] = "local"
-    workers: int = Field(0, ge=0, description="processes; 0: one per core")
+    name: Literal["local", "flower"] = "local"
+    workers: int = Field(0, ge=0, description="processes, or simulated Flower nodes; 0: one per core")
     device: str = Field("cpu", description="cpu, cuda or mps")
     path: Literal["auto", "native", "generic"] = Field("auto", description="training kernels")
+    superlink: str | None = Field(
+        None, description="flower: a SuperLink connection of Flower's config; default: simulate here"
+    )
+    timeout: float = Field(3600.0, gt=0, description="flower: seconds that nodes have to answer")
+    retries: int = Field(3, ge=0, description="flower: how often a round that nobody answers is tried again")
 
 
 class Config(Section):

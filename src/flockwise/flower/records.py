@@ -1,0 +1,135 @@
+"""Flower's array records as one flat vector, and back; what comes from outside is checked before it is read."""
+
+import io
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from flwr.app import Array, ArrayRecord
+
+from flockwise.errors import InputError
+from flockwise.types import Vector
+
+_NUMPY = "numpy.ndarray"  # the only serialisation Flower's own records use
+_HEADER = 4096  # bytes an .npy header may take
+_STATISTICS = ("running_mean", "running_var")  # of batch normalisation: averaged, but no layer of their own
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One array of the record and its place in the vector: `vector[start:stop]`, row-major."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each array of a record lies in the vector.
+
+    Floating point arrays are learned. Whole-number and boolean arrays (such as the batch counters of batch
+    normalisation) are `fixed`: clients are sent the values of the beginning, and what they return is ignored.
+    """
+
+    entries: tuple[Entry, ...]
+    fixed: Mapping[str, np.ndarray]
+    order: tuple[str, ...]
+
+    @classmethod
+    def of(cls, record: ArrayRecord) -> "Layout":
+        """The layout of the user's own record."""
+        entries: list[Entry] = []
+        fixed, start = {}, 0
+        for name, array in record.items():
+            values = array.numpy()
+            if values.dtype.kind == "f":
+                stop = start + values.size
+                entries.append(Entry(name, values.shape, str(values.dtype), start, stop))
+                start = stop
+            elif values.dtype.kind in "iub":
+                fixed[name] = values
+            else:
+                raise InputError(f"array {name!r} has dtype {values.dtype}: only numbers can be averaged")
+        if not start:
+            raise InputError("initial_arrays: holds no floating point values, so there is nothing to train")
+        return cls(tuple(entries), fixed, tuple(record))
+
+    @property
+    def size(self) -> int:
+        """How many numbers the vector holds."""
+        return self.entries[-1].stop
+
+    @property
+    def layers(self) -> tuple[tuple[int, int], ...]:
+        """First and last parameter of each layer; `a.weight` and `a.bias` are one, unnamed arrays each their own."""
+        spans: dict[str, list[int]] = {}
+        for entry in self.entries:
+            stem, dot, last = entry.name.rpartition(".")
+            if last not in _STATISTICS:
+                spans.setdefault(stem if dot else entry.name, []).extend((entry.start, entry.stop))
+        return tuple((min(ends), max(ends)) for ends in spans.values())
+
+    def vector(self, record: ArrayRecord) -> Vector:
+        """The record's learned arrays, one after the other; InputError says what does not fit."""
+        flat = np.empty(self.size, dtype=np.float32)
+        for entry in self.entries:
+            if entry.name not in record:
+                raise InputError(f"array {entry.name!r} is missing")
+            flat[entry.start : entry.stop] = read_array(record[entry.name], entry.shape, entry.name).ravel()
+        return flat
+
+    def record(self, vector: Vector) -> ArrayRecord:
+        """The vector in the form the user's ClientApp knows."""
+        learned = {
+            e.name: vector[e.start : e.stop].reshape(e.shape).astype(e.dtype, copy=False) for e in self.entries
+        }
+        arrays = {name: Array(np.ascontiguousarray(learned.get(name, self.fixed.get(name)))) for name in self.order}
+        return ArrayRecord(arrays)
+
+
+def read_array(array: Array, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """A client's array as float32, if it is what it claims to be.
+
+    The header is read first and nothing larger than the expected shape is ever allocated.
+    """
+    if array.stype != _NUMPY:
+        raise InputError(f"array {name!r} is serialised as {array.stype[:40]!r}, not as {_NUMPY}")
+    count = math.prod(shape)
+    if len(array.data) > count * 16 + _HEADER:
+        raise InputError(f"array {name!r} takes {len(array.data)} bytes, too many for shape {shape}")
+    stream = io.BytesIO(array.data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        found, fortran, dtype = reader(stream)
+    except Exception as error:
+        raise InputError(f"array {name!r} is not a NumPy array") from error
+    if found != shape:
+        raise InputError(f"array {name!r} has shape {str(found)[:60]}, not {shape}")
+    if dtype.kind not in "fiub" or dtype.itemsize > 16:
+        raise InputError(f"array {name!r} has dtype {str(dtype)[:40]}, not numbers")
+    body = array.data[stream.tell() :]
+    if len(body) != count * dtype.itemsize:
+        raise InputError(f"array {name!r} is cut off or too long: {len(body)} bytes for {count} numbers")
+    values = np.frombuffer(body, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+    with np.errstate(over="ignore", invalid="ignore"):  # what does not fit becomes infinite, which the gate refuses
+        return values.astype(np.float32)
+
+
+def beginnings(layout: Layout, first: Vector, count: int, rng: np.random.Generator) -> Iterator[Vector]:
+    """`count` starting points of the same kind as `first`: its own numbers, shuffled inside each array.
+
+    Where that changes nothing (a model of zeros), a little noise sets them apart.
+    """
+    yield first
+    for _ in range(count - 1):
+        other = first.copy()
+        for entry in layout.entries:
+            rng.shuffle(other[entry.start : entry.stop])
+        if np.array_equal(other, first):
+            other += rng.normal(0.0, 0.01, size=other.size).astype(np.float32)
+        yield other
