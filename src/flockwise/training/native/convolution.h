@@ -47,17 +47,14 @@ inline void forward(const Convolution& conv, const float* packed, const float* b
     for (int64_t y = 0; y < height; y++)
       for_tiles<TILE_ROWS>(width, [&](auto r, int64_t x) {
         constexpr int R = r.value, V = v.value;
-        Vec total[R][V];
-        for (int i = 0; i < R; i++)
-          for (int j = 0; j < V; j++) total[i][j] = load(bias + output + j * LANES);
+        Tile<R, V> total;
+        total.load_from(bias + output, 0);
         for (int64_t k = 0; k < conv.kernel; k++) {
           const float* taps = packed + k * conv.kernel * conv.channels * conv.outputs + output;
           multiply(total, plane + (y + k) * conv.row() + x * conv.channels, conv.channels, conv.depth,
                    [&](int64_t tap) { return taps + tap * conv.outputs; });
         }
-        float* target = result + (y * width + x) * conv.outputs + output;
-        for (int i = 0; i < R; i++)
-          for (int j = 0; j < V; j++) store(target + i * conv.outputs + j * LANES, total[i][j]);
+        total.store_to(result + (y * width + x) * conv.outputs + output, conv.outputs);
       });
   });
 }
@@ -97,140 +94,173 @@ struct Entry {
   int32_t place;
 };
 
-// Lists of the gradients of one image. `by_output` is [outputs][windows]; `by_window` has, for each
-// window, one list for each of its `pool` pixel rows, [windows][pool][outputs].
-struct Lists {
-  Entry *by_output, *by_window;
-  int32_t *output_counts, *window_counts;
-};
-
-// Floats in the slice of `pack_backward` that belong to one output and kernel row, in a chunk of `lanes`.
-inline int64_t slice_row(const Convolution& conv, int64_t lanes) {
-  return (conv.kernel + 2 * (conv.pool - 1)) * lanes;
+// Write both halves at once, without the way through a float register.
+inline void write(Entry* entry, const float* value, int32_t place) {
+  int32_t bits[2] = {0, place};
+  std::memcpy(bits, value, sizeof *value);
+  std::memcpy(static_cast<void*>(entry), bits, sizeof *entry);
 }
 
-// The widest chunk of input channels for which a row of pixels fits the registers.
+// Lists of the gradients of one image, for each output channel, [outputs][windows], and for each pixel that
+// a window may have chosen, [windows][pool * pool][outputs].
+struct Lists {
+  Entry *by_output, *by_pixel;
+  int32_t *output_counts, *pixel_counts;
+};
+
+// The widest chunk of input channels for which the pixels under a kernel row fit the registers.
 inline int64_t chunk_lanes(const Convolution& conv) {
-  const bool two = conv.channels % (2 * LANES) == 0 && 2 * (conv.kernel + conv.pool - 1) <= REGISTERS - 4;
-  return two ? 2 * LANES : LANES;
+  return conv.channels % (2 * LANES) == 0 && 2 * conv.kernel <= REGISTERS - 4 ? 2 * LANES : LANES;
+}
+
+template <int AREA>
+inline void collect_by_pixel(const Convolution& conv, const float* gradient, int64_t stride,
+                             const uint8_t* choice, const Lists& lists) {
+  const int64_t across = conv.pooled_width(), slice = conv.kernel * chunk_lanes(conv);
+  for (int64_t window = 0; window < conv.windows(); window++) {
+    const float* values = gradient + window / across * stride + window % across * conv.outputs;
+    const uint8_t* choices = choice + window * conv.outputs;
+    Entry *const first = lists.by_pixel + window * AREA * conv.outputs, *ends[AREA];
+    for (int i = 0; i < AREA; i++) ends[i] = first + i * conv.outputs;
+    for (int64_t c = 0; c < conv.outputs; c++)
+#pragma GCC unroll 4
+      for (int i = 0; i < AREA; i++) {
+        write(ends[i], values + c, int32_t(c * slice));
+        ends[i] += choices[c] == i;
+      }
+    for (int i = 0; i < AREA; i++)
+      lists.pixel_counts[window * AREA + i] = int32_t(ends[i] - first - i * conv.outputs);
+  }
 }
 
 // Sort the gradients of the pooled image (rows `stride` apart) into lists; add them up for the bias.
+//
+// Every gradient is written, and the count decides whether it stays: no branch to mispredict.
 inline void collect(const Convolution& conv, const float* gradient, int64_t stride, const uint8_t* choice,
                     bool back, const Lists& lists, float* bias_gradient) {
-  const int64_t windows = conv.windows(), lanes = chunk_lanes(conv), pool = conv.pool;
-  int32_t places[DEAD + 1] = {}, shifts[DEAD + 1] = {};
-  for (int64_t i = 0; i < DEAD; i++) {
-    places[i] = int32_t((i / 2 * conv.width + i % 2) * conv.channels);
-    // A pixel in the right column of the window reads the weights one pixel earlier: a zero comes first.
-    shifts[i] = int32_t((pool - 1 - i % 2) * lanes);
-  }
-  std::memset(lists.output_counts, 0, conv.outputs * sizeof(int32_t));
-  for (int64_t y = 0, window = 0; y < conv.pooled_height(); y++)
-    for (int64_t x = 0; x < conv.pooled_width(); x++, window++) {
-      const float* values = gradient + y * stride + x * conv.outputs;
-      const uint8_t* choices = choice + window * conv.outputs;
-      const int32_t corner = int32_t(y * pool * conv.row() + x * pool * conv.channels);
-      // Every gradient is written, and the count decides whether it stays: no branch to mispredict.
-      for (int64_t c = 0; c < conv.outputs; c++) {
-        int32_t& count = lists.output_counts[c];
-        lists.by_output[c * windows + count] = {values[c], corner + places[choices[c]]};
-        count += choices[c] != DEAD;
-        bias_gradient[c] += choices[c] != DEAD ? values[c] : 0.0f;
+  const int64_t pool = conv.pool, across = conv.pooled_width();
+  int32_t places[DEAD + 1] = {};
+  for (int64_t i = 0; i < DEAD; i++) places[i] = int32_t((i / 2 * conv.width + i % 2) * conv.channels);
+  for (int64_t c = 0; c < conv.outputs; c++) {
+    Entry* const start = lists.by_output + c * conv.windows();
+    Entry* entry = start;
+    const uint8_t* which = choice + c;
+    for (int64_t y = 0; y < conv.pooled_height(); y++) {
+      const float* value = gradient + y * stride + c;
+      int32_t corner = int32_t(y * pool * conv.row());
+      for (int64_t x = 0; x < across; x++) {
+        write(entry, value, corner + places[*which]);
+        entry += *which != DEAD;
+        value += conv.outputs;
+        which += conv.outputs;
+        corner += int32_t(pool * conv.channels);
       }
-      if (!back) continue;
-      int32_t counts[2] = {0, 0};
-      Entry* entries = lists.by_window + window * pool * conv.outputs;
-      const int32_t slice = int32_t(slice_row(conv, lanes));
-      for (int64_t c = 0; c < conv.outputs; c++) {
-        const int64_t low = choices[c] >> 1 & 1;
-        entries[low * conv.outputs + counts[low]] = {values[c], int32_t(c) * slice + shifts[choices[c]]};
-        counts[low] += choices[c] != DEAD;
-      }
-      for (int64_t i = 0; i < pool; i++) lists.window_counts[window * pool + i] = counts[i];
     }
+    lists.output_counts[c] = int32_t(entry - start);
+    float total = 0;
+    for (const Entry* e = start; e < entry; e++) total += e->value;
+    bias_gradient[c] += total;
+  }
+  if (back && pool == 1) collect_by_pixel<1>(conv, gradient, stride, choice, lists);
+  if (back && pool == 2) collect_by_pixel<4>(conv, gradient, stride, choice, lists);
 }
 
 // Add to weight_gradient, [outputs][taps]: each gradient times the pixels that the kernel saw there.
-inline void backward_weights(const Convolution& conv, const Lists& lists, const float* plane,
-                             float* weight_gradient) {
+//
+// V vectors of channels at a time, so that the part of the plane that is read stays in the first-level cache.
+template <int PIXELS, int V>
+inline void backward_weights_of(const Convolution& conv, const Lists& lists, const float* plane,
+                                float* weight_gradient, int64_t channel) {
+  constexpr int CHAINS = PIXELS * V <= 6 ? 2 : 1;  // few sums would wait for each other
   for (int64_t output = 0; output < conv.outputs; output++) {
-    const Entry* entries = lists.by_output + output * conv.windows();
-    const int64_t count = lists.output_counts[output], line = conv.kernel * conv.channels;
-    for (int64_t k = 0; k < conv.kernel; k++)
-      for_tiles<REGISTERS - 4 < 12 ? REGISTERS - 4 : 12>(line / LANES, [&](auto n, int64_t start) {
-        constexpr int N = n.value;
-        constexpr int CHAINS = N <= 4 ? 2 : 1;  // few sums would wait for each other
-        const float* pixels = plane + k * conv.row() + start * LANES;
-        float* target = weight_gradient + output * conv.taps() + k * line + start * LANES;
-        Vec total[CHAINS][N] = {};
-        int64_t e = 0;
-        for (; e + CHAINS <= count; e += CHAINS)
-#pragma GCC unroll 2
-          for (int chain = 0; chain < CHAINS; chain++) {
-            const Entry entry = entries[e + chain];
+    const Entry *first = lists.by_output + output * conv.windows(), *end = first + lists.output_counts[output];
+    for (int64_t k = 0; k < conv.kernel; k++) {
+      const float* pixels = plane + k * conv.row() + channel;
+      Tile<PIXELS, V> total[CHAINS];
+      const auto add = [&](Tile<PIXELS, V>& sums, const Entry& entry) {
+#pragma GCC unroll 8
+        for (int i = 0; i < PIXELS; i++)
 #pragma GCC unroll 12
-            for (int i = 0; i < N; i++) total[chain][i] += entry.value * load(pixels + entry.place + i * LANES);
-          }
-        for (; e < count; e++)
-          for (int i = 0; i < N; i++) total[0][i] += entries[e].value * load(pixels + entries[e].place + i * LANES);
-        for (int i = 0; i < N; i++) {
-          Vec all = load(target + i * LANES);
-          for (int chain = 0; chain < CHAINS; chain++) all += total[chain][i];
-          store(target + i * LANES, all);
+          for (int j = 0; j < V; j++)
+            sums.at[i][j] += entry.value * load(pixels + entry.place + i * conv.channels + j * LANES);
+      };
+      float* target = weight_gradient + output * conv.taps() + k * conv.kernel * conv.channels + channel;
+      total[0].load_from(target, conv.channels);
+      const Entry* entry = first;
+      if constexpr (CHAINS == 2) {
+        total[1].clear();
+        for (; entry + 2 <= end; entry += 2) {
+          add(total[0], entry[0]);
+          add(total[1], entry[1]);
         }
-      });
+      }
+      for (; entry < end; entry++) add(total[0], *entry);
+      if constexpr (CHAINS == 2) total[0].fill([&](int i, int j) { return total[0].at[i][j] + total[1].at[i][j]; });
+      total[0].store_to(target, conv.channels);
+    }
   }
 }
 
-// Weights as `backward_pixels` reads them: [chunk of channels][kernel row][output][pixel][lane], with a
-// pixel of zeros at both ends when a window is two pixels wide.
+inline void backward_weights(const Convolution& conv, const Lists& lists, const float* plane, float* gradient) {
+  if (conv.kernel == 1)
+    for_tiles<REGISTERS - 4 < 12 ? REGISTERS - 4 : 12>(conv.channels / LANES, [&](auto v, int64_t start) {
+      backward_weights_of<1, v.value>(conv, lists, plane, gradient, start * LANES);
+    });
+  else
+    for_tiles<7>(conv.kernel, [&](auto pixels, int64_t) {
+      for (int64_t channel = 0; channel < conv.channels; channel += chunk_lanes(conv))
+        if (chunk_lanes(conv) == LANES)
+          backward_weights_of<pixels.value, 1>(conv, lists, plane, gradient, channel);
+        else
+          backward_weights_of<pixels.value, 2>(conv, lists, plane, gradient, channel);
+    });
+}
+
+// Weights as `backward_pixels` reads them: [chunk of channels][kernel row][output][pixel][lane].
 inline void pack_backward(const Convolution& conv, const float* weights, float* packed) {
-  const int64_t lanes = chunk_lanes(conv), margin = (conv.pool - 1) * lanes, taps = conv.taps();
+  const int64_t lanes = chunk_lanes(conv);
   for (int64_t channel = 0; channel < conv.channels; channel += lanes)
     for (int64_t k = 0; k < conv.kernel; k++)
       for (int64_t output = 0; output < conv.outputs; output++) {
-        const float* from = weights + output * taps + k * conv.kernel * conv.channels + channel;
-        for (int64_t pixel = 0; pixel < conv.kernel; pixel++)
-          std::memcpy(packed + margin + pixel * lanes, from + pixel * conv.channels, lanes * sizeof(float));
-        packed += slice_row(conv, lanes);
+        const float* from = weights + output * conv.taps() + k * conv.kernel * conv.channels + channel;
+        for (int64_t pixel = 0; pixel < conv.kernel; pixel++, packed += lanes)
+          for (int64_t lane = 0; lane < lanes; lane += LANES)
+            store(packed + lane, load(from + pixel * conv.channels + lane));
       }
 }
 
 // Add to back, the gradient of the padded input plane, which the caller has set to zero.
 //
 // The slice of the weights for one kernel row and one chunk of channels stays in the first-level cache
-// while all windows pass by; the pixels of one row below a window are summed in registers.
+// while all windows pass by.
 template <int PIXELS, int V>
 inline void backward_pixels_of(const Convolution& conv, const Lists& lists, const float* packed, float* back) {
   constexpr int64_t lanes = V * LANES;
+  const int64_t pool = conv.pool, area = pool * pool, across = conv.pooled_width();
   for (int64_t channel = 0; channel < conv.channels; channel += lanes)
-    for (int64_t k = 0; k < conv.kernel; k++, packed += conv.outputs * slice_row(conv, lanes))
-      for (int64_t window = 0; window < conv.windows(); window++)
-        for (int64_t low = 0; low < conv.pool; low++) {
-          const int64_t y = window / conv.pooled_width() * conv.pool + low + k;
-          const int64_t x = window % conv.pooled_width() * conv.pool;
-          float* target = back + y * conv.row() + x * conv.channels + channel;
-          const Entry* entries = lists.by_window + (window * conv.pool + low) * conv.outputs;
-          const int64_t count = lists.window_counts[window * conv.pool + low];
-          Vec total[PIXELS][V];
-          for (int i = 0; i < PIXELS; i++)
-            for (int j = 0; j < V; j++) total[i][j] = load(target + i * conv.channels + j * LANES);
-          for (int64_t e = 0; e < count; e++) {
-            const Entry entry = entries[e];
+    for (int64_t k = 0; k < conv.kernel; k++, packed += conv.outputs * PIXELS * lanes)
+      for (int64_t y = 0, pixel = 0; y < conv.pooled_height(); y++)
+        for (int64_t x = 0; x < across; x++)
+          for (int64_t i = 0; i < area; i++, pixel++) {
+            const Entry* entry = lists.by_pixel + pixel * conv.outputs;
+            const Entry* end = entry + lists.pixel_counts[pixel];
+            float* target = back + (y * pool + i / pool + k) * conv.row() + (x * pool + i % pool) * conv.channels;
+            Tile<PIXELS, V> total;
+            total.load_from(target + channel, conv.channels);
+            for (; entry < end; entry++) {
+              const Entry one = *entry;
 #pragma GCC unroll 8
-            for (int i = 0; i < PIXELS; i++)
+              for (int p = 0; p < PIXELS; p++)
 #pragma GCC unroll 2
-              for (int j = 0; j < V; j++)
-                total[i][j] += entry.value * load(packed + entry.place + i * lanes + j * LANES);
+                for (int v = 0; v < V; v++)
+                  total.at[p][v] += one.value * load(packed + one.place + p * lanes + v * LANES);
+            }
+            total.store_to(target + channel, conv.channels);
           }
-          for (int i = 0; i < PIXELS; i++)
-            for (int j = 0; j < V; j++) store(target + i * conv.channels + j * LANES, total[i][j]);
-        }
 }
 
 inline void backward_pixels(const Convolution& conv, const Lists& lists, const float* packed, float* back) {
-  for_tiles<8>(conv.kernel + conv.pool - 1, [&](auto pixels, int64_t) {
+  for_tiles<7>(conv.kernel, [&](auto pixels, int64_t) {
     if (chunk_lanes(conv) == LANES) backward_pixels_of<pixels.value, 1>(conv, lists, packed, back);
     else backward_pixels_of<pixels.value, 2>(conv, lists, packed, back);
   });

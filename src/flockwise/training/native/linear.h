@@ -13,8 +13,9 @@ struct Linear {
 };
 
 // Blocks of a few kilobytes that stay in the first-level cache while all rows of the batch pass by.
-constexpr int64_t DEPTH_BLOCK = 512, OUTPUT_BLOCK = 32, INPUT_BLOCK = 256;
-constexpr int DOT_ROWS = REGISTERS > 16 ? 6 : 4, DOT_COLUMNS = REGISTERS > 16 ? 4 : 3;
+constexpr int64_t DEPTH_BLOCK = 512, OUTPUT_BLOCK = 48, INPUT_BLOCK = 128;
+constexpr int DOT_ROWS = REGISTERS > 16 ? 6 : 3, DOT_COLUMNS = 4;
+constexpr int64_t GROUP = 2 * DOT_COLUMNS;
 
 // result[b][o] = bias[o] + rows[b] . weights[o], rectified if the layer says so.
 inline void forward(const Linear& layer, const float* parameters, const float* const* rows, int64_t batch,
@@ -24,34 +25,44 @@ inline void forward(const Linear& layer, const float* parameters, const float* c
     std::memcpy(result + b * result_stride, parameters + layer.bias, layer.outputs * sizeof(float));
   const auto tile = [&](auto r, auto c, int64_t row, int64_t column, int64_t from, int64_t to) {
     constexpr int R = r.value, C = c.value;
-    Vec total[R][C] = {};
-    for (int64_t k = from; k < to; k += LANES) {
-      Vec right[C];
-#pragma GCC unroll 4
-      for (int j = 0; j < C; j++) right[j] = load(weights + (column + j) * layer.stride + k);
+    Tile<R, C> total;
+    total.clear();
+    const float *left_rows[R], *right_rows = weights + column * layer.stride;
 #pragma GCC unroll 6
-      for (int i = 0; i < R; i++) {
-        const Vec left = load(rows[row + i] + k);
+    for (int i = 0; i < R; i++) left_rows[i] = rows[row + i];
+    for (int64_t k = from; k < to; k += LANES) {
+      Vec left[R];
+#pragma GCC unroll 6
+      for (int i = 0; i < R; i++) left[i] = load_once(left_rows[i] + k);
 #pragma GCC unroll 4
-        for (int j = 0; j < C; j++) total[i][j] += left * right[j];
+      for (int j = 0; j < C; j++) {
+        const Vec right = load_once(right_rows + j * layer.stride + k);
+#pragma GCC unroll 6
+        for (int i = 0; i < R; i++) total.at[i][j] += left[i] * right;
       }
     }
-    for (int i = 0; i < R; i++)
-      for (int j = 0; j < C; j++) result[(row + i) * result_stride + column + j] += sum(total[i][j]);
+#pragma GCC unroll 6
+    for (int i = 0; i < R; i++) {
+      float* target = result + (row + i) * result_stride + column;
+      if constexpr (C == 4) {
+        const Vec four = sums(total.at[i][0], total.at[i][1], total.at[i][2], total.at[i][3]);
+        for (int j = 0; j < C; j++) target[j] += four[j];
+      } else {
+        for (int j = 0; j < C; j++) target[j] += sum(total.at[i][j]);
+      }
+    }
   };
-  // With few outputs all weights fit the cache: take the whole depth at once and each sample once.
-  const bool few = layer.outputs <= DOT_ROWS * DOT_COLUMNS;
-  const int64_t block = few ? layer.inputs : DEPTH_BLOCK;
+  const int64_t block = layer.inputs <= 2 * DEPTH_BLOCK ? layer.inputs : DEPTH_BLOCK;
+  const int64_t group = layer.outputs <= 2 * GROUP ? layer.outputs : GROUP;
   for (int64_t from = 0; from < layer.inputs; from += block) {
     const int64_t to = std::min(from + block, layer.inputs);
-    if (few)
+    for (int64_t output = 0; output < layer.outputs; output += group) {
+      const int64_t outputs = std::min(group, layer.outputs - output), next = output + outputs;
+      prefetch(weights + next * layer.stride + from, layer.stride, std::min(group, layer.outputs - next), to - from);
       for_tiles<DOT_ROWS>(batch, [&](auto r, int64_t row) {
-        for_tiles<DOT_COLUMNS>(layer.outputs, [&](auto c, int64_t o) { tile(r, c, row, o, from, to); });
+        for_tiles<DOT_COLUMNS>(outputs, [&](auto c, int64_t o) { tile(r, c, row, output + o, from, to); });
       });
-    else
-      for_tiles<DOT_COLUMNS>(layer.outputs, [&](auto c, int64_t o) {
-        for_tiles<DOT_ROWS>(batch, [&](auto r, int64_t row) { tile(r, c, row, o, from, to); });
-      });
+    }
   }
   if (layer.relu)
     for (int64_t b = 0; b < batch; b++)
@@ -84,29 +95,30 @@ inline void backward(const Linear& layer, const Update& update, const float* con
     for (int64_t input = 0; input < layer.inputs; input += INPUT_BLOCK) {
       const int64_t inputs = std::min(INPUT_BLOCK, layer.inputs - input);
       const float* block = weights + output * layer.stride + input;
+      const bool last = input + inputs == layer.inputs;
+      const float* next = last ? weights + (output + outputs) * layer.stride : block + inputs;
       if (back)
         for_columns(inputs, [&](auto v, int64_t i) {
           for_tiles<TILE_ROWS>(batch, [&](auto r, int64_t b) {
             constexpr int R = r.value, V = v.value;
             float* target = back + b * back_stride + input + i;
-            Vec total[R][V];
-            for (int x = 0; x < R; x++)
-              for (int y = 0; y < V; y++) total[x][y] = load(target + x * back_stride + y * LANES);
+            Tile<R, V> total;
+            total.load_from(target, back_stride);
             multiply(total, gradient + b * gradient_stride + output, gradient_stride, outputs,
                      [&](int64_t k) { return block + k * layer.stride + i; });
-            for (int x = 0; x < R; x++)
-              for (int y = 0; y < V; y++) store(target + x * back_stride + y * LANES, total[x][y]);
+            total.store_to(target, back_stride);
           });
         });
       for_columns(inputs, [&](auto v, int64_t i) {
         for_tiles<TILE_ROWS>(outputs, [&](auto r, int64_t o) {
           constexpr int R = r.value, V = v.value;
-          Vec total[R][V] = {};
+          Tile<R, V> total;
+          total.clear();
           multiply(total, transposed + (output + o) * wide, wide, batch,
                    [&](int64_t k) { return rows[k] + input + i; });
           const int64_t at = layer.weight + (output + o) * layer.stride + input + i;
-          for (int x = 0; x < R; x++)
-            for (int y = 0; y < V; y++) update.apply(at + x * layer.stride + y * LANES, total[x][y]);
+          prefetch(next + o * layer.stride + i, layer.stride, R, V * LANES);
+          total.each([&](int x, int y, Vec sum) { update.apply(at + x * layer.stride + y * LANES, sum); });
         });
       });
     }

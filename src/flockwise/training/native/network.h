@@ -85,15 +85,15 @@ class Network {
   std::vector<ConvolutionLayer> convolutions_;
   std::vector<LinearLayer> linears_;
   Buffer<float> parameters_, result_, workspace_, gradients_[2], transposed_;
-  Buffer<Entry> by_output_, by_window_;
-  Buffer<int32_t> output_counts_, window_counts_;
+  Buffer<Entry> by_output_, by_pixel_;
+  Buffer<int32_t> output_counts_, pixel_counts_;
   int64_t size_ = 0, gradient_stride_ = 0;
   bool training_;
 };
 
 inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bool training)
     : training_(training) {
-  int64_t result = 0, workspace = 0, outputs = 0, entries = 0, windows = 0, widest = 0;
+  int64_t result = 0, workspace = 0, outputs = 0, entries = 0, pixels = 0, widest = 0;
   const auto place = [this](int64_t floats) { return std::exchange(size_, size_ + padded(floats)); };
   for (const LayerSpec* spec = specs; spec < specs + count; spec++) {
     if (spec->convolution) {
@@ -129,15 +129,14 @@ inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bo
         const bool back = !convolutions_.empty();
         layer.gradient = Buffer<float>(conv.taps() * conv.outputs);
         layer.bias_gradient = Buffer<float>(conv.outputs);
-        layer.backward_pack = Buffer<float>(
-            back ? conv.channels * conv.kernel * conv.outputs * slice_row(conv, 1) : 0);
+        layer.backward_pack = Buffer<float>(back ? conv.taps() * conv.outputs : 0);
         layer.back = Buffer<float>(back ? conv.plane() : 0);
       }
       result = std::max(result, conv.out_height() * conv.out_width() * conv.outputs);
       workspace = std::max(workspace, layer.winograd ? winograd_workspace(conv) : 0);
       outputs = std::max(outputs, conv.outputs);
-      entries = std::max(entries, conv.windows() * conv.pool * conv.outputs);
-      windows = std::max(windows, conv.windows() * conv.pool);
+      entries = std::max(entries, conv.windows() * conv.pool * conv.pool * conv.outputs);
+      pixels = std::max(pixels, conv.windows() * conv.pool * conv.pool);
       convolutions_.push_back(std::move(layer));
     } else {
       LinearLayer layer;
@@ -167,9 +166,9 @@ inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bo
   if (training) {
     transposed_ = Buffer<float>(outputs * padded(batch));
     by_output_ = Buffer<Entry>(entries);
-    by_window_ = Buffer<Entry>(entries);
+    by_pixel_ = Buffer<Entry>(entries);
     output_counts_ = Buffer<int32_t>(outputs);
-    window_counts_ = Buffer<int32_t>(windows);
+    pixel_counts_ = Buffer<int32_t>(pixels);
   }
 }
 
@@ -288,7 +287,7 @@ inline void Network::backward(const float* const* samples, int64_t batch, const 
   }
   if (convolutions_.empty()) return;
 
-  const Lists lists{by_output_, by_window_, output_counts_, window_counts_};
+  const Lists lists{by_output_, by_pixel_, output_counts_, pixel_counts_};
   for (int64_t b = 0; b < batch; b++) {
     const float* incoming = gradient + b * gradient_stride_;
     int64_t stride = convolutions_.back().conv.pooled_width() * convolutions_.back().conv.outputs;

@@ -31,22 +31,56 @@ typedef int32_t IntVec __attribute__((vector_size(LANES * 4)));
 typedef uint8_t ByteVec __attribute__((vector_size(LANES)));
 
 inline Vec load(const float* from) { return *reinterpret_cast<const LooseVec*>(from); }
+// Load into a register once: compilers like to read the memory again for each use instead.
+inline Vec load_once(const float* from) {
+  Vec value = load(from);
+#if defined(__x86_64__)
+  asm("" : "+v"(value));
+#elif defined(__aarch64__)
+  asm("" : "+w"(value));
+#endif
+  return value;
+}
 inline void store(float* to, Vec value) { *reinterpret_cast<LooseVec*>(to) = value; }
 
-template <int SHIFT, int... I>
-inline Vec rotate(Vec v, std::integer_sequence<int, I...>) {
+// The lanes of a and b that pick(i) names, numbered 0 to 2 * LANES - 1.
+template <class Pick, int... I>
+inline Vec shuffle(Vec a, Vec b, Pick pick, std::integer_sequence<int, I...>) {
 #if defined(__clang__)
-  return __builtin_shufflevector(v, v, ((I + SHIFT) % LANES)...);
+  return __builtin_shufflevector(a, b, pick(I)...);
 #else
-  return __builtin_shuffle(v, IntVec{((I + SHIFT) % LANES)...});
+  return __builtin_shuffle(a, b, IntVec{pick(I)...});
 #endif
 }
 
-template <int SHIFT = LANES / 2>
-inline float sum(Vec v) {
-  v += rotate<SHIFT>(v, std::make_integer_sequence<int, LANES>{});
-  if constexpr (SHIFT > 1) return sum<SHIFT / 2>(v);
-  else return v[0];
+template <class Pick>
+inline Vec shuffle(Vec a, Vec b, Pick pick) {
+  return shuffle(a, b, pick, std::make_integer_sequence<int, LANES>{});
+}
+
+// Add the lanes up until those that are `STOP` apart hold the sums.
+template <int STOP, int SHIFT = LANES / 2>
+inline Vec fold(Vec v) {
+  if constexpr (SHIFT < STOP) return v;
+  else return fold<STOP, SHIFT / 2>(v + shuffle(v, v, [](int i) { return (i + SHIFT) % LANES; }));
+}
+
+inline float sum(Vec v) { return fold<1>(v)[0]; }
+
+// The sums of four vectors in the first four lanes: a third of the work of summing them one by one.
+inline Vec sums(Vec a, Vec b, Vec c, Vec d) {
+  const auto first = [](int i) { return i / 4 * 4 + i % 4 / 2 + i % 2 * LANES; };
+  const auto second = [](int i) { return i / 4 * 4 + 2 + i % 4 / 2 + i % 2 * LANES; };
+  const Vec ab = shuffle(a, b, first) + shuffle(a, b, second), cd = shuffle(c, d, first) + shuffle(c, d, second);
+  const auto low = [](int i) { return i / 4 * 4 + i % 2 + (i % 4 < 2 ? 0 : LANES); };
+  const auto high = [](int i) { return i / 4 * 4 + 2 + i % 2 + (i % 4 < 2 ? 0 : LANES); };
+  return fold<4>(shuffle(ab, cd, low) + shuffle(ab, cd, high));
+}
+
+// Ask for rows of weights that will be needed soon: the hardware does not see the next block coming.
+inline void prefetch(const float* from, int64_t stride, int64_t rows, int64_t floats) {
+  for (int64_t row = 0; row < rows; row++)
+    for (int64_t i = 0; i < floats; i += 16) __builtin_prefetch(from + row * stride + i, 0, 2);
 }
 
 template <int SIZE>
@@ -54,17 +88,22 @@ struct Size {
   static constexpr int value = SIZE;
 };
 
+// Call body(Size<size>, start) for as many tiles of the same size, one after the other.
+template <int MOST, class Body>
+inline void for_equal_tiles(int64_t size, int64_t start, int64_t stop, Body body) {
+  if constexpr (MOST > 0) {
+    if (size != MOST) return for_equal_tiles<MOST - 1>(size, start, stop, body);
+    for (; start < stop; start += MOST) body(Size<MOST>{}, start);
+  }
+}
+
 // Call body(Size<s>, start) for tiles of s <= MOST that cover `count`, as equal in size as can be: a
 // small last tile would wait for its own additions.
 template <int MOST, class Body>
 inline void for_tiles(int64_t count, Body body) {
-  const int64_t tiles = (count + MOST - 1) / MOST;
-  for (int64_t tile = 0; tile < tiles; tile++) {
-    const int64_t start = tile * count / tiles, size = (tile + 1) * count / tiles - start;
-    [&]<int... I>(std::integer_sequence<int, I...>) {
-      (void)((size == I + 1 && (body(Size<I + 1>{}, start), true)) || ...);
-    }(std::make_integer_sequence<int, MOST>{});
-  }
+  const int64_t tiles = (count + MOST - 1) / MOST, size = count / tiles, split = count % tiles * (size + 1);
+  for_equal_tiles<MOST>(size + 1, 0, split, body);
+  for_equal_tiles<MOST>(size, split, count, body);
 }
 
 // Tiles of the product below: up to this many rows, by two vectors (one where only one is left).
@@ -77,19 +116,49 @@ inline void for_columns(int64_t count, Body body) {
   for (; column < count; column += LANES) body(Size<1>{}, column);
 }
 
+// A tile of sums. Its loops are unrolled so that the compiler keeps it in registers throughout.
+template <int R, int V>
+struct Tile {
+  Vec at[R][V];
+
+  template <class Value>
+  inline void fill(Value value) {
+#pragma GCC unroll 12
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 12
+      for (int v = 0; v < V; v++) at[r][v] = value(r, v);
+  }
+  template <class Take>
+  inline void each(Take take) const {
+#pragma GCC unroll 12
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 12
+      for (int v = 0; v < V; v++) take(r, v, at[r][v]);
+  }
+  inline void clear() {
+    fill([](int, int) { return Vec{}; });
+  }
+  inline void load_from(const float* from, int64_t stride) {
+    fill([&](int r, int v) { return load(from + r * stride + v * LANES); });
+  }
+  inline void store_to(float* to, int64_t stride) const {
+    each([&](int r, int v, Vec value) { store(to + r * stride + v * LANES, value); });
+  }
+};
+
 // total[r][v] += sum over k < depth of left[r * stride + k] * row(k)[v]: the core of all dense products.
 template <int R, int V, class Row>
-inline void multiply(Vec (&total)[R][V], const float* left, int64_t stride, int64_t depth, Row row) {
+inline void multiply(Tile<R, V>& total, const float* left, int64_t stride, int64_t depth, Row row) {
   for (int64_t k = 0; k < depth; k++) {
     const float* right = row(k);
     Vec b[V];
 #pragma GCC unroll 2
-    for (int v = 0; v < V; v++) b[v] = load(right + v * LANES);
+    for (int v = 0; v < V; v++) b[v] = load_once(right + v * LANES);
 #pragma GCC unroll 12
     for (int r = 0; r < R; r++) {
       const float a = left[r * stride + k];
 #pragma GCC unroll 2
-      for (int v = 0; v < V; v++) total[r][v] += a * b[v];
+      for (int v = 0; v < V; v++) total.at[r][v] += a * b[v];
     }
   }
 }

@@ -104,12 +104,11 @@ inline void forward_winograd_of(const Convolution& conv, const float* transforme
         const float* weights = transformed + s * conv.channels * conv.outputs + output;
         for_tiles<TILE_ROWS>(count, [&](auto r, int64_t t) {
           constexpr int R = r.value, V = v.value;
-          Vec total[R][V] = {};
+          Tile<R, V> total;
+          total.clear();
           multiply(total, pixels + (s * BLOCK_TILES + t) * conv.channels, conv.channels, conv.channels,
                    [&](int64_t k) { return weights + k * conv.outputs; });
-          float* target = products + (s * BLOCK_TILES + t) * conv.outputs + output;
-          for (int i = 0; i < R; i++)
-            for (int j = 0; j < V; j++) store(target + i * conv.outputs + j * LANES, total[i][j]);
+          total.store_to(products + (s * BLOCK_TILES + t) * conv.outputs + output, conv.outputs);
         });
       });
     for (int64_t t = 0; t < count; t++)
