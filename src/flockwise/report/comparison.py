@@ -11,6 +11,7 @@ from flockwise.store import Run
 
 IGNORED = ("seed", "name")  # top-level fields that do not make a run another experiment
 IGNORED_SECTIONS = ("engine", "checkpoint")
+TELLING = ("strategy.name", "aggregation.name", "attack.name", "split.name", "data.name", "model.name")
 MOST_POINTS = 400
 FINAL = ("accuracy", "accuracy_worst", "accuracy_p10", "accuracy_std", "loss", "flocks", "ari", "purity",
          "apart", "detection_precision", "detection_recall")  # fmt: skip
@@ -22,7 +23,7 @@ def describe_comparison(runs: Sequence[Run]) -> dict[str, Any]:
     differing = sorted(
         {key for one in flat for key in one if len({_text(other.get(key)) for other in flat}) > 1}
     )
-    telling = [key for key in differing if not _ignored(key)]
+    telling = _enough([key for key in differing if not _ignored(key)], flat)
     described = [_one(run, config, telling) for run, config in zip(runs, flat, strict=True)]
     return {
         "runs": described,
@@ -50,6 +51,21 @@ def _ignored(key: str) -> bool:
     return key in IGNORED or key.split(".")[0] in IGNORED_SECTIONS
 
 
+def _enough(keys: list[str], flat: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The fields that tell the experiments apart, the best known first, without those that add nothing."""
+    first = [key for key in TELLING if key in keys]
+    kept = [*first, *[key for key in keys if key not in first]]
+    for key in reversed(list(kept)):
+        fewer = [other for other in kept if other != key]
+        if _kinds(fewer, flat) == _kinds(kept, flat):
+            kept = fewer
+    return kept
+
+
+def _kinds(keys: list[str], flat: Sequence[Mapping[str, Any]]) -> int:
+    return len({tuple(_text(config.get(key)) for key in keys) for config in flat})
+
+
 def _text(value: Any) -> str:
     if value is None:
         return "–"
@@ -57,7 +73,7 @@ def _text(value: Any) -> str:
 
 
 def _one(run: Run, config: Mapping[str, Any], telling: list[str]) -> dict[str, Any]:
-    label = ", ".join(f"{_brief(key)} {_text(config.get(key))}" for key in telling)
+    label = ", ".join(_brief(key, _text(config.get(key))) for key in telling)
     rows = np.unique(
         np.rint(np.linspace(0, len(run.rounds) - 1, min(len(run.rounds), MOST_POINTS))).astype(int)
     )
@@ -73,9 +89,8 @@ def _one(run: Run, config: Mapping[str, Any], telling: list[str]) -> dict[str, A
     }  # fmt: skip
 
 
-def _brief(key: str) -> str:
-    section, _, field = key.rpartition(".")
-    return section if field == "name" and section else key
+def _brief(key: str, value: str) -> str:
+    return value if key in TELLING else f"{key} {value}"
 
 
 def _newest(values: np.ndarray) -> float | int | None:

@@ -25,7 +25,11 @@ def listed_events(run: Run) -> dict[str, Any]:
             named += len(several)
         items.append({"round": event.round, "kind": event.kind, "client": event.client,
                       "message": event.message[:500], "detail": detail})  # fmt: skip
-    return {"items": items, "counts": dict(counts.most_common()), "total": len(events)}
+    lanes: dict[str, dict[int, int]] = {kind: {} for kind in counts}
+    for event in events:
+        lanes[event.kind][event.round] = lanes[event.kind].get(event.round, 0) + 1
+    return {"items": items, "counts": dict(counts.most_common()), "total": len(events),
+            "lanes": {kind: list(rounds.items()) for kind, rounds in lanes.items()}}  # fmt: skip
 
 
 def turning_rounds(run: Run) -> set[int]:

@@ -76,7 +76,7 @@ def _story(run: Run, numbers: dict[str, Any]) -> str:
         )
     if numbers["before"] is not None and numbers["accuracy"] is not None:
         parts.append(
-            f"Accuracy was {numbers['before']:.3f} just before and is {numbers['accuracy']:.3f} now."
+            f"Accuracy was {numbers['before']:.3f} before round {numbers['turn']} and is {numbers['accuracy']:.3f} now."
         )
     elif numbers["accuracy"] is not None:
         parts.append(f"Accuracy is {numbers['accuracy']:.3f}.")

@@ -59,7 +59,9 @@ def describe_run(run: Run) -> dict[str, Any]:
         "maps": part("map", lambda: maps(run, known, turning), []),
         "dendrograms": part("dendrogram", lambda: dendrograms(run, known), []),
         "groups": part("groups", lambda: feature_groups(run, known)),
-        "events": part("events", lambda: listed_events(run), {"items": [], "counts": {}, "total": 0}),
+        "events": part(
+            "events", lambda: listed_events(run), {"items": [], "counts": {}, "total": 0, "lanes": {}}
+        ),
         "problems": problems,
     }
 

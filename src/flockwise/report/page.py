@@ -17,7 +17,7 @@ from flockwise.store import open_run
 from flockwise.store.files import write_atomically
 
 SCRIPTS = ("data", "format", "chart", "curves", "flow", "matrix", "strip", "map", "tree", "facts", "groups",
-           "clients", "detail", "events", "config", "compare", "run", "start")  # fmt: skip
+           "clients", "detail", "events", "apart", "config", "compare", "run", "start")  # fmt: skip
 
 
 def write_report(runs: Sequence[Path], out: Path | None = None) -> Path:

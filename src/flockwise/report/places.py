@@ -89,6 +89,7 @@ def flow(known: Places) -> dict[str, Any]:
     inner = np.searchsorted(changes, np.maximum(wanted, 1)) if changes[-1] else np.zeros(0, np.int64)
     rows = np.unique([0, *inner.tolist(), len(known.rounds) - 1])
     kept = _largest(known.places[rows])
+    before = np.zeros(0, np.int64)
     columns, links = [], []
     for position, row in enumerate(rows):
         here = _merged(known.places[row], kept)

@@ -62,7 +62,7 @@ const clientsFigure = {
 };
 
 function clientCell(run, row, key, figure) {
-  if (key === "name") return el("td", {}, el("button", { class: "link", type: "button", onclick: () => openClient(run, row.client) }, row.name));
-  if (key === "placeName") return el("td", {}, dot(placeColour(row.place)), ` ${row.placeName}`);
+  if (key === "name") return el("td", { class: "name" }, el("button", { class: "link", type: "button", onclick: () => openClient(run, row.client) }, row.name));
+  if (key === "placeName") return el("td", { class: "place" }, dot(placeColour(row.place)), ` ${row.placeName}`);
   return el("td", { class: figure ? "figure" : undefined }, key === "user" || key === "client" ? String(row[key] ?? "–") : short(row[key]));
 }

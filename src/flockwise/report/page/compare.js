@@ -71,11 +71,11 @@ const finalFigure = {
   csv: (c) => [["experiment", "run", "seed", "state", "rounds", ...c.final], ...c.runs.map((run) => [run.group, run.id, run.seed, run.state, run.rounds[run.rounds.length - 1], ...c.final.map((name) => run.final[name])])],
   draw(card, c) {
     const rows = seedGroups(c).map((group) => ({ group, values: c.final.map((name) => { const seen = group.runs.map((run) => run.final[name]).filter((v) => v !== undefined && v !== null); return seen.length ? meanAndHalf(seen) : null; }) }));
-    const best = c.final.map((name, i) => { const seen = rows.map((row) => row.values[i]?.[0]).filter((v) => v !== undefined); return NEITHER.includes(name) || rows.length < 2 ? null : LOWER.includes(name) ? Math.min(...seen) : Math.max(...seen); });
+    const best = c.final.map((name, i) => { const seen = rows.map((row) => row.values[i]?.[0]).filter((v) => v !== undefined); return NEITHER.includes(name) || new Set(seen).size < 2 ? null : LOWER.includes(name) ? Math.min(...seen) : Math.max(...seen); });
     const cell = (value, i) => el("td", { class: `figure${value && value[0] === best[i] ? " best" : ""}` }, value ? `${short(value[0])}${value[1] === null ? "" : ` ± ${short(value[1])}`}` : "–");
     card.box.replaceChildren(el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Final numbers" }, el("table", {},
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "experiment"), el("th", { scope: "col", class: "figure" }, "runs"), ...c.final.map((name) => el("th", { scope: "col", class: "figure" }, FACT_WORDS[name] || name.replaceAll("_", " "))))),
-      el("tbody", {}, ...rows.map((row) => el("tr", {}, el("td", {}, dot(row.group.colour), ` ${row.group.name}`), el("td", { class: "figure" }, row.group.runs.length), ...row.values.map(cell)))))));
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "experiment"), el("th", { scope: "col", class: "figure" }, "runs"), ...c.final.map((name) => el("th", { scope: "col", class: "figure" }, name.replaceAll("_", " "))))),
+      el("tbody", {}, ...rows.map((row) => el("tr", {}, el("td", { class: "experiment" }, dot(row.group.colour), ` ${row.group.name}`), el("td", { class: "figure" }, row.group.runs.length), ...row.values.map(cell)))))));
   },
 };
 

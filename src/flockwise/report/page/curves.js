@@ -35,22 +35,20 @@ function flockSeries(run) {
   const { rounds, curves } = run.flocks || { rounds: [], curves: [] };
   const alive = rounds.map((_, i) => curves.filter((curve) => curve.size[i] > 0).length);
   const only = (values) => values.map((value, i) => (alive[i] > 1 ? value : null));
-  return curves.filter((curve) => hasNumbers(only(curve.mean))).flatMap((curve) => {
+  const shown = curves.filter((curve) => hasNumbers(only(curve.mean))), shade = shown.length > 4 ? 0.05 : 0.13;
+  return shown.flatMap((curve) => {
     const name = `flock ${curve.flock}`, colour = flockColour(curve.flock);
     return [line(name, rounds, only(curve.mean), colour, { connectNulls: false }),
-      ...bands(name, rounds, only(curve.low), only(curve.high), colour, 0.13)];
+      ...bands(name, rounds, only(curve.low), only(curve.high), colour, shade)];
   });
 }
 
 // One lane per kind of event below the curves; a dot for each round, larger where more happened.
 function eventLanes(run) {
-  const counts = {};
-  for (const event of run.events.items) {
-    const kind = (counts[event.kind] ??= {});
-    (kind[event.round] ??= []).push(event);
-  }
-  const order = [...TURNING, ...Object.keys(counts).filter((kind) => !TURNING.includes(kind))];
-  return order.filter((kind) => counts[kind]).map((kind) => ({ kind, rounds: counts[kind] }));
+  const listed = {}, { lanes, items } = run.events;
+  for (const event of items) (listed[`${event.kind} ${event.round}`] ??= []).push(event);
+  const order = [...TURNING, ...Object.keys(lanes).filter((kind) => !TURNING.includes(kind))];
+  return order.filter((kind) => lanes[kind]).slice(0, 12).map((kind) => ({ kind, dots: lanes[kind].map(([round, count]) => ({ kind, round, count, events: listed[`${kind} ${round}`] || [] })) }));
 }
 
 function turningLines(run) {
@@ -68,6 +66,7 @@ const accuracyFigure = {
     ...run.rounds.map((round, i) => [round, ...Object.values(run.facts).map((values) => values[i]), run.seconds[i]])],
   draw(card, run) {
     const rounds = run.rounds, lanes = eventLanes(run), facts = run.facts, flocks = flockSeries(run);
+    const top = Math.max(...[facts.accuracy, facts.accuracy_p90 || [], ...(run.flocks?.curves || []).map((curve) => curve.high)].flat().map((value) => value ?? 0));
     const none = rounds.map(() => null), lane = 20, height = (SMALL() ? 330 : 420) + lanes.length * lane;
     const left = lanes.length ? (SMALL() ? 92 : 118) : 52, below = lanes.length * lane + 58 + (rounds.length > 60 ? 34 : 0);
     const all = line("all clients", rounds, facts.accuracy, css("ink"), { lineStyle: { width: 2.6, color: css("ink") }, z: 4 });
@@ -75,16 +74,16 @@ const accuracyFigure = {
     const series = [all, ...(flocks.length ? [] : bands("all clients", rounds, facts.accuracy_p10 || none, facts.accuracy_p90 || none, css("accent"), 0.18)), ...flocks];
     if (facts.accuracy_worst) series.push(line("worst client", rounds, facts.accuracy_worst, css("faint"), { lineStyle: { type: "dotted", width: 1.6, color: css("faint") } }));
     lanes.forEach((one, i) => series.push({ type: "scatter", name: EVENT_WORDS[one.kind] || one.kind, xAxisIndex: 1, yAxisIndex: 1, itemStyle: { color: eventColour(one.kind) },
-      symbol: SYMBOLS[i % 4], data: Object.entries(one.rounds).map(([round, events]) => ({ value: [Number(round), i], events })),
-      symbolSize: (value, params) => Math.min(7 + 2 * Math.log2(params.data.events.length), 14),
-      tooltip: tip({ formatter: (p) => `round ${p.value[0]}\n${eventLines(run, p.data.events)}` }) }));
+      symbol: SYMBOLS[i % 4], data: one.dots.map((dot) => ({ value: [dot.round, i], ...dot })),
+      symbolSize: (value, params) => Math.min(7 + 2 * Math.log2(params.data.count), 14),
+      tooltip: tip({ formatter: (p) => `round ${p.value[0]}\n${eventLines(run, p.data)}` }) }));
     const span = { left, right: SMALL() ? 14 : 24 };
     plot(card, {
       legend: legend({ data: [...new Set(series.filter((s) => s.type === "line").map((s) => s.name))] }),
       grid: [{ ...span, top: 36, bottom: below }, { ...span, height: lanes.length * lane, bottom: 46 + (rounds.length > 60 ? 34 : 0) }],
       xAxis: [roundAxis(rounds, lanes.length ? { name: "", axisLabel: { show: false }, axisTick: { show: false } } : {}),
         roundAxis(rounds, { gridIndex: 1, show: lanes.length > 0, position: "bottom", axisLine: { show: true, onZero: false } })],
-      yAxis: [axis({ scale: true, max: (v) => Math.min(1, Math.ceil(v.max * 20) / 20), min: (v) => Math.floor(v.min * 10) / 10 }),
+      yAxis: [axis({ scale: true, max: Math.min(1, Math.ceil(top * 20 + 0.4) / 20), min: (v) => Math.floor(v.min * 10) / 10 }),
         axis({ type: "category", gridIndex: 1, inverse: true, data: lanes.map((l) => EVENT_WORDS[l.kind] || l.kind), axisTick: { show: false }, axisLine: { show: false },
           axisLabel: { color: css("soft"), fontSize: 11, interval: 0, width: left - 12, overflow: "truncate" }, splitLine: { show: true, lineStyle: { color: css("line") } } })],
       dataZoom: rounds.length > 60 ? [{ type: "slider", xAxisIndex: [0, 1], height: 18, bottom: 6, filterMode: "none", borderColor: css("line"), textStyle: { color: css("soft") } }] : [],
@@ -96,11 +95,12 @@ const accuracyFigure = {
 };
 
 function axisTip(points) {
-  const lines = points.filter((p) => p.seriesType === "line").map((p) => `${p.marker === undefined ? "" : ""}${p.seriesName}: ${short(p.value[1])}`);
+  const lines = points.filter((p) => p.seriesType === "line").map((p) => `${p.seriesName}: ${short(p.value[1])}`);
   return points.length ? `round ${points[0].value[0]}\n${[...new Set(lines)].join("\n")}` : "";
 }
 
-function eventLines(run, events) {
+function eventLines(run, { kind, count, events }) {
   const lines = events.slice(0, 6).map((event) => (event.client === null ? event.message : `${clientName(run, event.client).slice(0, 40)}: ${event.message}`).slice(0, 120));
-  return lines.join("\n") + (events.length > 6 ? `\nand ${events.length - 6} more` : "");
+  const rest = count - lines.length;
+  return lines.join("\n") + (rest > 0 ? `${lines.length ? "\nand " : ""}${rest}${lines.length ? " more" : ` times ${kind}`}` : "");
 }

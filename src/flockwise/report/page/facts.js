@@ -14,15 +14,15 @@ function factLines(run, names) {
     line(FACT_WORDS[name] || name, run.rounds, run.facts[name], flockColour(i), { lineStyle: { color: flockColour(i), width: 2, type: ["solid", "dashed", "dotted"][i % 3] } }));
 }
 
-function factFigure(id, title, note, names, more) {
+function factFigure(id, title, note, names, range) {
   return {
     id, title, note: () => note, has: (run) => names.some((name) => hasNumbers(run.facts[name])),
     csv: (run) => [["round", ...names.filter((n) => run.facts[n])], ...run.rounds.map((round, i) => [round, ...names.filter((n) => run.facts[n]).map((n) => run.facts[n][i])])],
     draw(card, run) {
       const series = factLines(run, names);
       if (series.length) series[0].markLine = { symbol: "none", silent: true, label: { show: false }, data: turningLines(run) };
-      plot(card, { legend: legend(), grid: { left: 52, right: 20, top: 36, bottom: 44 }, xAxis: roundAxis(run.rounds), yAxis: axis({ scale: true }),
-        tooltip: tip({ trigger: "axis", formatter: axisTip }), series, ...more }, 300);
+      plot(card, { legend: legend(), grid: { left: 52, right: 20, top: 36, bottom: 44 }, xAxis: roundAxis(run.rounds), yAxis: axis(range || { scale: true }),
+        tooltip: tip({ trigger: "axis", formatter: axisTip }), series }, SMALL() ? 280 : 360);
     },
   };
 }
@@ -31,8 +31,8 @@ const alphaFigure = {
   ...factFigure("alpha", "How close flocks are to a split", "alpha_cross is the largest similarity across the best cut of a flock; below the threshold (dashed) the flock is split.", ["alpha_cross", "alpha_threshold"]),
   has: (run) => hasNumbers(run.facts.alpha_cross),
 };
-const qualityFigure = factFigure("quality", "How good the flocks are", "ARI and purity compare with the true groups where they are known; modularity and silhouette need no truth.", QUALITY);
-const detectionFigure = factFigure("detection", "How well attackers are found", "Known because the attackers were simulated.", DETECTION);
+const qualityFigure = factFigure("quality", "How good the flocks are", "ARI and purity compare with the true groups where they are known; modularity and silhouette need no truth.", QUALITY, { max: 1 });
+const detectionFigure = factFigure("detection", "How well attackers are found", "Known because the attackers were simulated.", DETECTION, { min: 0, max: 1 });
 
 function otherFacts(run) {
   return Object.keys(run.facts).filter((name) => !TAKEN.includes(name) && !/^(sse|groups)_/.test(name) && hasNumbers(run.facts[name])).slice(0, 40);

@@ -18,7 +18,7 @@ const flowFigure = {
     const rank = (place) => (place < 0 ? 20_000 - place : place);
     data.sort((a, b) => a.depth - b.depth || rank(a.place) - rank(b.place));
     plot(card, {
-      title: columns.map((column, i) => ({ text: `round ${column.round}`, top: 0, textAlign: i === 0 ? "left" : i === columns.length - 1 ? "right" : "center",
+      title: columns.map((column, i) => ({ text: `round ${column.round}`, top: 4, textAlign: i === 0 ? "left" : i === columns.length - 1 ? "right" : "center",
         left: `${i / (columns.length - 1) * 100}%`, textStyle: { fontSize: small ? 10 : 12, fontWeight: 500, color: css("soft") }, padding: 0 })).filter((_, i) => !small || i % 2 === 0 || columns.length < 5),
       tooltip: tip({ formatter: (p) => (p.dataType === "edge" ? `${p.value} clients\n${edgeWords(p.data, columns)}` : `round ${p.data.round}: ${p.data.value} clients in\n${placeName(p.data.place)}`) }),
       series: [{ type: "sankey", left: 2, right: 2, top: 26, bottom: 8, nodeWidth: 12, nodeGap: 10, layoutIterations: 0, draggable: false, data,

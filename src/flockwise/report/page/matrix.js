@@ -85,7 +85,7 @@ function drawnPages(run) {
 const matrixFigure = {
   id: "similarity", title: "How alike clients are",
   has: (run) => drawnPages(run).length > 0,
-  note: (run) => `Rows and columns are clients, ordered by the flocks of that round (bars). ${drawnPages(run)[0].kind === "distance" ? "Dark is close." : "Bright is alike."} Squares on the diagonal are flocks.`,
+  note: (run) => `Rows and columns are clients, ordered by the flocks of that round (bars). Bright is alike. Squares on the diagonal are flocks.`,
   controls(card) { roundSlider(card, () => drawnPages(card.data).map((page) => page.round)); },
   csv(run, card) {
     const page = drawnPages(run)[card.slide()], side = page.values.shape[0];
@@ -94,8 +94,8 @@ const matrixFigure = {
   draw(card, run) {
     const page = drawnPages(run)[card.slide()], order = unpack(page.order), side = page.values.shape[0], codes = unpack(page.values);
     const places = placesAt(run, page.round), client = (cell) => order[Math.min(cell * page.step, order.length - 1)];
-    const bars = Array.from({ length: side }, (_, i) => placeColour(places[client(i)]));
-    const colours = Array.from({ length: 256 }, (_, code) => (code === MISSING ? null : heat(code / STEPS)));
+    const away = page.kind === "distance", bars = Array.from({ length: side }, (_, i) => placeColour(places[client(i)]));
+    const colours = Array.from({ length: 256 }, (_, code) => (code === MISSING ? null : heat(away ? 1 - code / STEPS : code / STEPS)));
     const group = page.step > 1 ? ` and ${page.step - 1} neighbours` : "";
     cellPicture(card, {
       rows: side, columns: side, ratio: 1, left: bars, top: bars, words: card.note.textContent,
@@ -103,7 +103,7 @@ const matrixFigure = {
       say: (row, column) => `${clientName(run, client(row))}${group} (${placeName(places[client(row)])})\n${clientName(run, client(column))}${group} (${placeName(places[client(column)])})\n${page.kind}: ${codes[row * side + column] === MISSING ? "never compared" : short(level(page.values, row * side + column))}`,
       pick: (row) => openClient(run, client(row)),
     });
-    keyLine(card, [heatKey(page.values.low, page.values.high, page.kind), ...placeKeys(places)]);
+    keyLine(card, [away ? heatKey(page.values.high, page.values.low, page.kind) : heatKey(page.values.low, page.values.high, page.kind), ...placeKeys(places)]);
   },
 };
 

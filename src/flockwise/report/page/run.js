@@ -1,6 +1,6 @@
 // One run: the headline, then the pictures, the telling ones first.
 
-const RUN_FIGURES = [accuracyFigure, flowFigure, stripFigure, matrixFigure, mapFigure, groupsFigure, treeFigure, alphaFigure, qualityFigure, detectionFigure, clientsFigure, eventsFigure, othersFigure, configFigure];
+const RUN_FIGURES = [accuracyFigure, flowFigure, stripFigure, matrixFigure, mapFigure, groupsFigure, treeFigure, alphaFigure, qualityFigure, detectionFigure, apartFigure, clientsFigure, eventsFigure, othersFigure, configFigure];
 
 function masthead(title, state, words, numbers) {
   const theme = el("button", { type: "button", id: "theme", "aria-label": "Light or dark", onclick: switchTheme }, "◐ theme");
@@ -22,8 +22,8 @@ function headlineNumbers(run) {
   return [
     ["accuracy", short(h.accuracy), gain === null ? "mean over clients" : `${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(3)} since round ${h.turn}`],
     ["worst client", short(h.worst), "lowest accuracy"],
-    ["flocks", short(h.flocks), h.turn ? `first in round ${h.turn}` : ""],
-    ["ARI", h.ari === null ? null : short(h.ari, 2), h.purity === null ? "agreement with the truth" : `purity ${short(h.purity, 2)}`],
+    ["flocks", short(h.flocks), h.turn && h.flocks > 1 ? `first in round ${h.turn}` : ""],
+    ["ARI", h.ari === null ? null : h.ari?.toFixed(2), h.purity === null || h.purity === undefined ? "agreement with the truth" : `purity ${h.purity.toFixed(2)}`],
     ["set apart", h.apart || h.attackers ? short(h.apart || 0) : null, h.attackers ? `${h.caught} of ${h.attackers} attackers` : "clients"],
     ["clients", short(h.clients), ""],
     ["rounds", short(h.rounds), h.planned && h.planned !== h.rounds ? `of ${short(h.planned)}` : ""],

@@ -1,0 +1,118 @@
+"""The dashboard as an ASGI app: pages and data to read, and one action that needs the token."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from importlib.resources import files
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from flockwise.dashboard.guard import Guard, is_token
+from flockwise.dashboard.watching import Watch
+from flockwise.dashboard.wishes import ask
+from flockwise.errors import FlockwiseError
+from flockwise.report.page import charts_library, page_script, page_style
+
+MOST_BYTES = 4096  # of a request's body
+MOST_COMPARED = 200
+
+
+def create_app(folder: Path, token: str, host: str = "127.0.0.1") -> Starlette:
+    """The app that shows the runs in a folder; `host` is the name it will be bound to."""
+    watch = Watch(Path(folder))
+
+    def page(request: Request) -> Response:
+        return HTMLResponse(_own("live.html"))
+
+    def static(request: Request) -> Response:
+        makers = {"charts.js": charts_library, "page.js": page_script, "page.css": page_style}
+        name = request.path_params["name"]
+        if name == "live.js":
+            content = _own("live.js")
+        elif name in makers:
+            content = makers[name]()
+        else:
+            return _problem("no such file", 404)
+        return Response(content, media_type="text/css" if name.endswith("css") else "text/javascript")
+
+    def runs(request: Request) -> Response:
+        return JSONResponse({"runs": watch.summaries()})
+
+    def run(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in watch.paths():
+            return _problem("no such run", 404)
+        return Response(watch.description(name), media_type="application/json")
+
+    def compare(request: Request) -> Response:
+        return JSONResponse(watch.comparison(request.query_params.getlist("run")[:MOST_COMPARED]))
+
+    async def changes(request: Request) -> Response:
+        return StreamingResponse(
+            _changes(watch, request.query_params.get("run")), media_type="text/event-stream"
+        )
+
+    async def wish(request: Request) -> Response:
+        if not is_token(request.headers.get("x-flockwise-token"), token):
+            return _problem(
+                "the token is missing or wrong; it was printed when the dashboard was started", 403
+            )
+        name = request.path_params["name"]
+        paths = await run_in_threadpool(watch.paths)
+        if name not in paths:
+            return _problem("no such run", 404)
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            return _problem("content-type: must be application/json", 415)
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BYTES:
+                return _problem(f"body: must be at most {MOST_BYTES} bytes", 413)
+        try:
+            await run_in_threadpool(ask, paths[name], json.loads(body))
+        except (FlockwiseError, ValueError, RecursionError) as error:
+            return _problem(str(error)[:300], 400)
+        return JSONResponse({"asked": True}, 202)
+
+    routes = [
+        Route("/", page),
+        Route("/run/{name}", page),
+        Route("/compare", page),
+        Route("/static/{name}", static),
+        Route("/api/runs", runs),
+        Route("/api/runs/{name}", run),
+        Route("/api/compare", compare),
+        Route("/api/changes", changes),
+        Route("/api/runs/{name}/requests", wish, methods=["POST"]),
+    ]
+    return Starlette(routes=routes, middleware=[Middleware(Guard, bound=host)])
+
+
+async def _changes(watch: Watch, name: str | None) -> AsyncIterator[str]:
+    """A line whenever the run (or any run) changed, and a sign of life in between."""
+    last, quiet = None, 0.0
+    while True:
+        stamp = await run_in_threadpool(watch.stamp, name)
+        if stamp != last:
+            last, quiet = stamp, 0.0
+            yield "event: changed\ndata: {}\n\n"
+        elif quiet >= 15:
+            quiet = 0.0
+            yield ": still here\n\n"
+        pause = watch.pause(name)
+        quiet += pause
+        await asyncio.sleep(pause)
+
+
+def _problem(message: str, status: int) -> Response:
+    return JSONResponse({"error": message}, status)
+
+
+def _own(name: str) -> str:
+    return files("flockwise.dashboard").joinpath(f"page/{name}").read_text(encoding="utf-8")

@@ -1,0 +1,95 @@
+"""Who may talk to the dashboard: this machine's own pages, and for actions only with the token."""
+
+import hmac
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a host name or address means this machine only."""
+    if name == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def host_name(header: str) -> str:
+    """The name in a Host header, without port and brackets."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0].lower()
+
+
+def is_allowed_host(header: str, bound: str) -> bool:
+    """Whether a request was meant for us.
+
+    A page elsewhere can point its own name at 127.0.0.1 and have a browser ask us; its name gives it away.
+    Bound to the network, any address will do, because an address cannot be pointed elsewhere.
+    """
+    name = host_name(header)
+    if is_loopback(name) or name == bound.lower():
+        return True
+    if is_loopback(bound):
+        return False
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_token(given: str | None, token: str) -> bool:
+    """Whether the token is right, in a time that does not tell how much of it is."""
+    return given is not None and hmac.compare_digest(given.encode(), token.encode())
+
+
+@dataclass
+class Guard:
+    """Turns away requests for another host or from another site, and adds the headers of every answer."""
+
+    app: ASGIApp
+    bound: str
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, then pass on."""
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not is_allowed_host(host, self.bound):
+            refused = "this host name is not served here"
+        elif origin is not None and origin.lower() != f"{scope['scheme']}://{host.lower()}":
+            refused = "requests from other sites are refused"
+        else:
+            await self.app(scope, receive, self._with_headers(send))
+            return
+        await JSONResponse({"error": refused}, 403)(scope, receive, self._with_headers(send))
+
+    def _with_headers(self, send: Send) -> Send:
+        async def sender(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        return sender

@@ -1,0 +1,132 @@
+"""Reading runs that may be half-written, broken or newer, without ever failing for it."""
+
+import json
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from flockwise.dashboard.wishes import pending
+from flockwise.errors import FlockwiseError
+from flockwise.report import describe_comparison, describe_run
+from flockwise.report.encoding import number, numbers
+from flockwise.store import Run, list_runs, open_run
+from flockwise.store.files import is_locked
+
+TROUBLE = (FlockwiseError, OSError, ValueError, TypeError, KeyError, AttributeError)
+MOST_KEPT = 6  # descriptions held in memory
+
+
+@dataclass
+class Watch:
+    """The runs in a folder (or the one run that the folder is)."""
+
+    folder: Path
+    _kept: OrderedDict[str, tuple[str, bytes]] = field(default_factory=OrderedDict)
+    _cost: dict[str, float] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def paths(self) -> dict[str, Path]:
+        """Every run by its name; names are those of directories, so nothing else can be asked for."""
+        if (self.folder / "config.toml").is_file():
+            return {self.folder.resolve().name: self.folder}
+        try:
+            return {path.name: path for path, _ in list_runs(self.folder)}
+        except OSError:
+            return {}
+
+    def summaries(self) -> list[dict[str, Any]]:
+        """A line about each run, the newest first; a broken one with what is wrong."""
+        found = [_summary(name, path) for name, path in self.paths().items()]
+        return sorted(found, key=lambda one: (one["created"], one["id"]), reverse=True)
+
+    def stamp(self, name: str | None) -> str:
+        """Changes when the run (or, for None, any run) does."""
+        paths = self.paths()
+        if name is not None:
+            return _stamp(paths[name]) if name in paths else "gone"
+        return "|".join(f"{one}:{_stamp(path)}" for one, path in paths.items())
+
+    def pause(self, name: str | None) -> float:
+        """Seconds to wait between two looks, so that describing a large run is not all we do."""
+        return max(0.5, 3 * self._cost.get(name or "", 0.0))
+
+    def description(self, name: str) -> bytes:
+        """The run as the page reads it; if it cannot be read, why."""
+        path = self.paths()[name]
+        stamp = _stamp(path)
+        with self._lock:
+            if name in self._kept and self._kept[name][0] == stamp:
+                return self._kept[name][1]
+            started = time.perf_counter()
+            try:
+                shown = {"run": {**describe_run(open_run(path)), "pending": pending(path)}}
+            except TROUBLE as error:
+                return json.dumps({"error": _line(error)}).encode()
+            content = json.dumps(shown, separators=(",", ":"), default=str).encode()
+            self._cost[name] = time.perf_counter() - started
+            self._kept[name] = (stamp, content)
+            self._kept.move_to_end(name)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+            return content
+
+    def comparison(self, names: list[str]) -> dict[str, Any]:
+        """Several runs side by side; those that cannot be read are left out."""
+        paths, runs = self.paths(), []
+        for name in names:
+            try:
+                run = open_run(paths[name])
+                run.config, run.facts  # noqa: B018  read now, so that a broken one fails here
+                runs.append(run)
+            except TROUBLE:
+                continue
+        return (
+            {"comparison": describe_comparison(runs)} if runs else {"error": "none of these runs can be read"}
+        )
+
+
+def _stamp(path: Path) -> str:
+    parts = [str(is_locked(path))]
+    for name in ("config.toml", "run.sqlite", "run.sqlite-wal", "requests"):
+        try:
+            found = (path / name).stat()
+        except OSError:
+            continue
+        if found.st_size:  # a reader may leave an empty journal behind, which is no news
+            parts.append(f"{found.st_mtime_ns}.{found.st_size}")
+    return "/".join(parts)
+
+
+def _summary(name: str, path: Path) -> dict[str, Any]:
+    empty = {"id": name, "name": name, "created": "", "state": "unreadable", "error": "", "rounds": 0}
+    try:
+        return {**empty, **_read_summary(open_run(path))}
+    except TROUBLE as error:
+        return {**empty, "error": _line(error)}
+
+
+def _read_summary(run: Run) -> dict[str, Any]:
+    facts, config = run.facts, run.config
+    accuracy = facts.get("accuracy", np.zeros(0))
+    rows = np.unique(np.rint(np.linspace(0, max(len(accuracy) - 1, 0), 60)).astype(int))[: len(accuracy)]
+    last = {key: _newest(facts.get(key)) for key in ("accuracy", "flocks", "apart")}
+    return {
+        "name": str(config.get("name", run.path.name)), "created": run.about.get("created", ""), "state": run.state,
+        "strategy": str(config.get("strategy", {}).get("name", "")), "planned": config.get("rounds"),
+        "rounds": int(run.rounds[-1]) if len(run.rounds) else 0, "clients": len(run.clients),
+        "seconds": number(float(run.seconds.sum()), 4), "curve": numbers(accuracy[rows], 3), **last,
+    }  # fmt: skip
+
+
+def _newest(values: np.ndarray | None) -> float | int | None:
+    seen = values[np.isfinite(values)] if values is not None else np.zeros(0)
+    return number(float(seen[-1]), 4) if len(seen) else None
+
+
+def _line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0][:300]

@@ -1,0 +1,45 @@
+"""What a person asks of a running run: a small file in its directory, which the run takes up at its next round."""
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+from flockwise.errors import InputError
+from flockwise.store import open_run
+from flockwise.store.files import write_atomically
+
+ACTIONS = ("release", "confirm", "quarantine")
+MOST_PENDING = 1000
+
+
+def ask(path: Path, wish: Any) -> Path:
+    """Write a request, `{"action": ..., "client": ...}`, for the run to apply."""
+    if not isinstance(wish, dict) or set(wish) != {"action", "client"}:
+        raise InputError("request: must be an object with action and client, and nothing else")
+    action, client = wish["action"], wish["client"]
+    if action not in ACTIONS:
+        raise InputError(f"action = {str(action)[:40]!r}: must be one of {', '.join(ACTIONS)}")
+    clients = len(open_run(path).clients)
+    if not isinstance(client, int) or isinstance(client, bool) or not 0 <= client < clients:
+        raise InputError(f"client = {str(client)[:40]}: must lie between 0 and {clients - 1}")
+    folder = path / "requests"
+    folder.mkdir(exist_ok=True)
+    if len(list(folder.glob("*.json"))) >= MOST_PENDING:
+        raise InputError(f"requests: {MOST_PENDING} are waiting already; is the run still going?")
+    target = folder / f"{secrets.token_hex(8)}.json"
+    write_atomically(target, json.dumps({"action": action, "client": client}).encode())
+    return target
+
+
+def pending(path: Path) -> list[dict[str, Any]]:
+    """The requests that the run has not taken up yet."""
+    found = []
+    for file in sorted((path / "requests").glob("*.json"))[:MOST_PENDING]:
+        try:
+            wish = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(wish, dict) and wish.get("action") in ACTIONS and isinstance(wish.get("client"), int):
+            found.append({"action": wish["action"], "client": wish["client"]})
+    return found
