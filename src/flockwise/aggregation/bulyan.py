@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flockwise.aggregation.krum import krum_scores
 from flockwise.kernels.checks import as_count, as_updates, need_clients
-from flockwise.kernels.columns import each_sorted_block
+from flockwise.kernels.columns import NETWORK, each_network_block, each_sorted_block
 from flockwise.kernels.gram import squared_distances
 from flockwise.kernels.order import lowest
 from flockwise.types import Square, Updates, Vector
@@ -27,8 +27,11 @@ def bulyan(updates: Any, f: int) -> Vector:
     as_count(f, "f", 0)
     need_clients(len(rows), 4 * f + 3, f, "Bulyan")
     chosen = bulyan_selection(rows, squared_distances(rows), f)
-    kept = len(chosen) - 2 * f
-    return each_sorted_block(np.ascontiguousarray(rows[np.sort(chosen)]), lambda b: closest_mean(b, kept))
+    picked = np.ascontiguousarray(rows[np.sort(chosen)])
+    count = len(chosen) - 2 * f
+    if len(chosen) <= NETWORK and count >= 2 * f:
+        return each_network_block(picked, 0, len(chosen), lambda values: _closest_of_rows(values, count))
+    return each_sorted_block(picked, lambda block: closest_mean(block, count))
 
 
 def bulyan_selection(rows: Updates, distances: Square, f: int) -> NDArray[np.intp]:
@@ -61,6 +64,20 @@ def closest_mean(block: Updates, count: int) -> Vector:
     kept[:, count:] &= farther
     mean = np.einsum("ij,ij->i", block, kept) * np.float32(1.0 / count)
     return np.asarray(mean)
+
+
+def _closest_of_rows(values: list[Vector], count: int) -> Vector:
+    """The same for sorted values that come as rows; needs at least as many kept as dropped."""
+    width = len(values)
+    spare = width - count
+    middle = values[(width - 1) // 2] * np.float32(0.5) + values[width // 2] * np.float32(0.5)
+    total = np.zeros_like(middle)
+    for place in range(spare):
+        low, high = values[place], values[place + count]
+        total += np.where(middle - low > high - middle, high, low)
+    for place in range(spare, count):
+        total += values[place]
+    return total * np.float32(1.0 / count)
 
 
 class _Neighbours:

@@ -1,47 +1,100 @@
-"""Sorting every coordinate over the clients, a cache-sized block of columns at a time."""
+"""Sorting every coordinate over the clients, a cache-sized block of columns at a time.
+
+Up to NETWORK clients with a sorting network on rows, above with NumPy's sort of each column: measured, the
+network takes 0.4 times as long for 20 clients and as long for 100.
+"""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from flockwise.kernels.checks import refuse_not_finite
+from flockwise.kernels.network import sorted_rows
 from flockwise.kernels.parallel import blocks, each_chunk
 from flockwise.types import Updates, Vector
 
-CACHE = 1 << 18  # numbers in one block: 1 MB
+NETWORK = 64
+WIDTH = 16384  # columns in a block of the network
+CACHE = 1 << 17  # numbers in a block of the sort: 512 KB
+
+# Times this, finite numbers cannot overflow in a sum, and NaN and Inf stay what they are.
+_tiny = np.full(WIDTH, 2.0**-40, dtype=np.float32)
+
+
+def each_network_block(
+    rows: Updates, low: int, high: int, reduce: Callable[[list[Vector]], Vector]
+) -> Vector:
+    """Apply `reduce` to the sorted values of column blocks, a list of rows right from `low` to `high`."""
+    clients, size = rows.shape
+    result = np.empty(size, dtype=np.float32)
+
+    def work(pieces: list[slice]) -> None:
+        width = min(WIDTH, size)
+        pool = [np.empty(width, dtype=np.float32) for _ in range(clients + 1)]
+        for piece in pieces:
+            block = rows[:, piece]
+            if not np.isfinite(block @ _tiny[: block.shape[1]]).all():
+                refuse_not_finite(rows)
+            result[piece] = reduce(sorted_rows(block, low, high, pool))
+
+    with np.errstate(invalid="ignore"):
+        each_chunk(work, blocks(size, WIDTH), 8 * rows.size)
+    return _one_zero(result)
 
 
 def each_sorted_block(rows: Updates, reduce: Callable[[Updates], Vector]) -> Vector:
     """Apply `reduce` to blocks of shape (columns, clients) whose lines are sorted; refuses NaN and Inf."""
     clients, size = rows.shape
     result = np.empty(size, dtype=np.float32)
+    width = max(CACHE // clients, 64)
 
     def work(pieces: list[slice]) -> None:
+        buffer = np.empty((min(width, size), clients), dtype=np.float32)
         for piece in pieces:
-            block = np.ascontiguousarray(rows[:, piece].T)
+            block = buffer[: piece.stop - piece.start]
+            np.copyto(block, rows[:, piece].T)
             block.sort(axis=1)
             # NaN sorts last and Inf to an end, so the ends tell.
             if not (np.isfinite(block[:, 0]).all() and np.isfinite(block[:, -1]).all()):
                 refuse_not_finite(rows)
             result[piece] = reduce(block)
 
-    each_chunk(work, blocks(size, max(CACHE // clients, 64)), 8 * rows.size)
-    # Which of 0.0 and -0.0 comes first is not defined; adding zero makes both 0.0.
-    result += np.float32(0)
-    return result
+    each_chunk(work, blocks(size, width), 8 * rows.size)
+    return _one_zero(result)
 
 
 def middle_mean(rows: Updates, low: int, high: int) -> Vector:
     """The mean of the sorted values `low` to `high` (exclusive) of every coordinate."""
-    share = np.float32(1.0 / (high - low))
+    clients = len(rows)
+    count = high - low
+    share = np.float32(1.0 / count)
+    chosen = np.zeros(clients, dtype=np.float32)
+    chosen[low:high] = 1.0
 
-    def reduce(block: Updates) -> Vector:
-        if high - low == 1:
-            return block[:, low]
-        with np.errstate(over="ignore"):
-            mean: Vector = np.add.reduce(block[:, low:high], axis=1, keepdims=True)[:, 0] * share
-        if not np.isfinite(mean).all():
-            mean = np.mean(block[:, low:high], axis=1, dtype=np.float64).astype(np.float32)
-        return mean
+    def of_rows(values: list[Vector]) -> Vector:
+        total = values[low].copy()
+        for place in range(low + 1, high):
+            total += values[place]
+        return total * share
 
-    return each_sorted_block(rows, reduce)
+    def of_lines(block: Updates) -> Vector:
+        if count <= 2:
+            return (block[:, low] + block[:, high - 1]) * np.float32(0.5)
+        return np.asarray((block @ chosen) * share)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        if clients <= NETWORK:
+            result = each_network_block(rows, low, high, of_rows)
+        else:
+            result = each_sorted_block(rows, of_lines)
+    overflowed = np.flatnonzero(~np.isfinite(result))
+    if overflowed.size:
+        middle = np.sort(rows[:, overflowed], axis=0)[low:high]
+        result[overflowed] = middle.mean(axis=0, dtype=np.float64)
+    return result
+
+
+def _one_zero(values: Vector) -> Vector:
+    """Which of 0.0 and -0.0 comes first is not defined; adding zero makes both 0.0."""
+    values += np.float32(0)
+    return values
