@@ -1,0 +1,125 @@
+"""Three lines put a strategy over ClientApps that are not ours."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr", reason="needs flockwise[flower]")
+
+from flwr.app import ConfigRecord, MetricRecord
+
+from flockwise.errors import ConfigError, RunError
+from flockwise.flower import Flocks
+from flockwise.store import open_run
+
+from . import client_apps as apps
+from .fake_grid import FakeGrid, FakeNode
+
+APPS = {
+    "numpy": (apps.numpy_app, apps.numpy_start),
+    "torch": (apps.torch_app, apps.torch_start),
+    "sklearn": (apps.sklearn_app, apps.sklearn_start),
+}
+TRUTH = [client % 2 for client in range(6)]
+
+
+def grid_of(app, clients=6):
+    return FakeGrid([FakeNode(p, app, name=f"site-{p}") for p in range(clients)])
+
+
+def same_flocks(flock_of, truth=TRUTH):
+    labels = [flock_of[f"site-{p}"] for p in range(len(truth))]
+    pairs = {(a, b) for a, b in zip(labels, truth, strict=True)}
+    return len(pairs) == len(set(labels)) == len(set(truth))
+
+
+@pytest.mark.parametrize("kind", APPS)
+@pytest.mark.parametrize(
+    ("strategy", "options"),
+    [("flic", {"warmup": 3}), ("communities", {})],
+)
+def test_flocks_are_found_over_any_framework(kind, strategy, options, tmp_path):
+    app, start = APPS[kind]
+    flocks = Flocks(strategy, clients=6, run=tmp_path / "run", **options)
+    result = flocks.start(grid_of(app), start(), num_rounds=6, train_config=ConfigRecord({"lr": 0.2}))
+    assert result.state == "finished" and result.rounds == 6
+    assert same_flocks(result.flock_of)
+    assert result.evaluate_metrics_clientapp[6]["accuracy"] > (0.3 if kind == "sklearn" else 0.8)
+    assert open_run(tmp_path / "run").state == "finished"
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_ifca_lets_clients_choose_by_evaluate_messages(kind, tmp_path):
+    app, start = APPS[kind]
+    flocks = Flocks("ifca", clients=6, run=tmp_path / "run", flocks=2, evaluate_every=0, seed=2)
+    grid = grid_of(app)
+    result = flocks.start(grid, start(), num_rounds=8, train_config=ConfigRecord({"lr": 0.2}))
+    assert same_flocks(result.flock_of)
+    kinds = [message.metadata.message_type for message in grid.sent]
+    assert kinds.count("train") == 8 * 6 and kinds.count("evaluate") == 8 * 6 * 2
+
+
+def test_every_client_gets_back_the_record_it_knows(tmp_path):
+    grid = grid_of(apps.torch_app)
+    Flocks("fedavg", clients=6, run=tmp_path / "run").start(
+        grid, apps.torch_start(), num_rounds=2, train_config=ConfigRecord({"lr": 0.1})
+    )
+    first, last = grid.sent[0].content["arrays"], grid.sent[-1].content["arrays"]
+    assert list(first) == list(last) == list(apps.torch_start())
+    for name in first:
+        assert (first[name].dtype, first[name].shape) == (last[name].dtype, last[name].shape)
+    assert last["1.num_batches_tracked"].numpy() == 0
+    assert grid.sent[0].content["config"]["server-round"] == 1 and grid.sent[0].content["config"]["lr"] == 0.1
+
+
+def test_mini_fl_groups_by_the_registered_place(tmp_path):
+    grid = grid_of(apps.numpy_app)
+    for node in grid.nodes:
+        node.location = f"50.0,{node.partition % 2 * 40 + node.partition / 10}"
+    result = Flocks("mini-fl", clients=6, run=tmp_path / "run", collect=2).start(
+        grid, apps.numpy_start(), num_rounds=4
+    )
+    assert same_flocks(result.flock_of)
+    assert [row["address"] for row in open_run(tmp_path / "run").clients] == [n.location for n in grid.nodes]
+
+
+def test_the_result_is_one_a_flower_app_can_use(tmp_path):
+    seen = []
+
+    def evaluate(server_round, arrays):
+        seen.append(server_round)
+        return MetricRecord({"size": len(arrays)})
+
+    result = Flocks("flic", clients=6, run=tmp_path / "run", warmup=1).start(
+        grid=grid_of(apps.numpy_app), initial_arrays=apps.numpy_start(), num_rounds=2, timeout=30, evaluate_fn=evaluate
+    )
+    assert seen == [1, 2] and result.evaluate_metrics_serverapp[2]["size"] == 2
+    assert result.arrays.to_numpy_ndarrays()[0].shape == (apps.FEATURES, apps.CLASSES)
+    assert result.train_metrics_clientapp[1]["replies"] == 6
+    assert len(result.models) == 2 and set(result.model_of) == set(result.flock_of)
+
+
+def test_a_run_goes_on_where_it_was_and_ends_the_same(tmp_path):
+    def run(path, rounds):
+        flocks = Flocks("flic", clients=6, fraction=0.7, run=path, warmup=3)
+        return flocks.start(grid_of(apps.numpy_app), apps.numpy_start(), num_rounds=rounds)
+
+    whole = run(tmp_path / "whole", 6)
+    for rounds in (1, 4, 6):
+        parts = run(tmp_path / "parts", rounds)
+    for one, other in zip(whole.models, parts.models, strict=True):
+        for a, b in zip(one.to_numpy_ndarrays(), other.to_numpy_ndarrays(), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert run(tmp_path / "parts", 6).rounds == 6
+    with pytest.raises(RunError, match="another strategy"):
+        Flocks("fedavg", clients=6, fraction=0.7, run=tmp_path / "parts").start(
+            grid_of(apps.numpy_app), apps.numpy_start(), num_rounds=7
+        )
+
+
+def test_mistakes_are_told_before_anything_waits_for_nodes(tmp_path):
+    with pytest.raises(ConfigError, match="did you mean"):
+        Flocks("flick", clients=3, run=tmp_path)
+    with pytest.raises(ConfigError, match="warmupp"):
+        Flocks("flic", clients=3, run=tmp_path, warmupp=3)
+    with pytest.raises(ConfigError, match="root"):
+        Flocks("flic", clients=3, run=tmp_path, judge="root")

@@ -1,0 +1,190 @@
+"""Whatever one client does costs its own report only, and is on record."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr", reason="needs flockwise[flower]")
+
+from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
+
+from flockwise.flower import Flocks
+from flockwise.flower.mail import Mail
+from flockwise.store import open_run
+
+from . import client_apps as apps
+from .fake_grid import FakeGrid, FakeNode
+
+GUILTY = 2
+
+
+@pytest.fixture(autouse=True)
+def fast_clock(monkeypatch):
+    """Waiting costs no time: the grid's own clock moves when somebody sleeps."""
+    original = Mail.__init__
+
+    def patched(self, grid, *args, **kwargs):
+        original(self, grid, clock=grid.clock, sleep=grid.sleep)
+
+    monkeypatch.setattr(Mail, "__init__", patched)
+
+
+def respond(message, arrays, samples=60, **metrics):
+    content = RecordDict({"arrays": arrays, "metrics": MetricRecord({"num-examples": samples, **metrics})})
+    return [Message(content, reply_to=message)]
+
+
+def other_round(message, reply):
+    reply.metadata.__dict__["_group_id"] = "1"
+    return [reply]
+
+
+def other_node(message, reply):
+    reply.metadata.__dict__["_src_node_id"] = 1000
+    return [reply]
+
+
+def with_array(array):
+    return lambda message, reply: respond(message, ArrayRecord({"0": array, "1": Array(np.zeros(3))}))
+
+
+def good(value=0.0):
+    return np.full((apps.FEATURES, apps.CLASSES), value)
+
+
+def bomb():
+    """A few bytes that claim to be a terabyte."""
+    data = Array(good()).data.replace(b"(5, 3), }" + b" " * 12, b"(500000000000, 3), } ")
+    return Array("float64", (5, 3), "numpy.ndarray", data)
+
+
+FAULTS = {
+    "never answers": (lambda message, reply: None, "late", "no answer"),
+    "answers twice": (lambda message, reply: [reply, reply], "rejected", "twice"),
+    "answers an old round": (other_round, "rejected", "answers round 1"),
+    "answers for another": (other_node, "rejected", "another node"),
+    "cannot be unpacked": (lambda message, reply: [ValueError("broken")], "rejected", "unpacked"),
+    "raises an error": (lambda message, reply: [Message(_error(), reply_to=message)], "dropout", "out of memory"),
+    "wrong shape": (with_array(Array(np.zeros((2, 2)))), "rejected", "shape"),
+    "NaN": (with_array(Array(good(np.nan))), "rejected", "NaN"),
+    "infinite in float32": (with_array(Array(good(1e300))), "rejected", "NaN or infinite"),
+    "huge norm": (with_array(Array(good(1e6))), "rejected", "norm"),
+    "text for numbers": (with_array(Array(np.full((5, 3), "x"))), "rejected", "dtype"),
+    "pickle": (with_array(Array("object", (5, 3), "numpy.ndarray", b"\x80\x04garbage")), "rejected", "NumPy"),
+    "other serialisation": (with_array(Array("float64", (5, 3), "pickle", b"x")), "rejected", "serialised"),
+    "cut off": (with_array(Array("float64", (5, 3), "numpy.ndarray", Array(good()).data[:-8])), "rejected", "cut off"),
+    "far too long": (with_array(Array("float64", (5, 3), "numpy.ndarray", bytes(99999))), "rejected", "bytes"),
+    "false header": (with_array(bomb()), "rejected", "has shape (500000000000, 3)"),
+    "no arrays": (lambda m, r: respond(m, ArrayRecord()), "rejected", "missing"),
+    "no samples": (lambda m, r: respond(m, ArrayRecord([good(), np.zeros(3)]), samples=0), "rejected", "samples"),
+    "absurd samples": (lambda m, r: respond(m, ArrayRecord([good(), np.zeros(3)]), 10**12), "rejected", "samples"),
+    "samples as a list": (
+        lambda m, r: [Message(RecordDict({"arrays": ArrayRecord([good(), np.zeros(3)]),
+                                          "m": MetricRecord({"num-examples": [1, 2]})}), reply_to=m)],
+        "rejected", "num-examples",
+    ),
+    "empty": (lambda m, r: [Message(RecordDict(), reply_to=m)], "rejected", "array records"),
+}  # fmt: skip
+
+
+def _error():
+    from flwr.app import Error
+
+    return Error(code=3, reason="Traceback ...\nRuntimeError: out of memory")
+
+
+def run(path, fault=None, rounds=3, **choices):
+    grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(6)])
+    if fault:
+        grid.nodes[GUILTY].fault = lambda m, r: (
+            fault(m, r) if m.metadata.message_type == "train" and m.metadata.group_id == "2" else [r]
+        )
+    flocks = Flocks("fedavg", clients=6, run=path, max_norm=1e4, evaluate_every=0, **choices)
+    return flocks.start(grid, apps.numpy_start(), num_rounds=rounds, timeout=5)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_costs_only_its_own_report_and_is_on_record(name, tmp_path):
+    fault, kind, words = FAULTS[name]
+    result = run(tmp_path / "run", fault)
+    assert result.state == "finished" and result.rounds == 3
+    record = open_run(tmp_path / "run")
+    told = [event for event in record.events if event.round == 2 and event.kind == kind]
+    assert len(told) == 1 and told[0].client == GUILTY and words in told[0].message
+    trained = record.array("trained")[1]
+    lost = name != "answers twice"
+    assert trained.sum(axis=1).tolist() == [6, 5 if lost else 6, 6]
+    assert trained[1, GUILTY] == (not lost)
+    assert all(np.isfinite(a).all() for a in result.arrays.to_numpy_ndarrays())
+
+
+def test_a_late_answer_is_noted_and_not_used(tmp_path):
+    grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(4)])
+    kept = []
+
+    def late(message, reply):
+        if message.metadata.group_id == "1":
+            kept.append(reply)
+            return None
+        grid.waiting[kept[0].metadata.reply_to_message_id] = [kept[0]]
+        return [reply]
+
+    grid.nodes[1].fault = late
+    Flocks("fedavg", clients=4, run=tmp_path / "run", evaluate_every=0).start(
+        grid, apps.numpy_start(), num_rounds=3, timeout=5
+    )
+    late_events = [(e.round, e.client) for e in open_run(tmp_path / "run").events if e.kind == "late"]
+    assert late_events == [(1, 1), (3, 1)]
+
+
+def test_a_round_nobody_answers_is_tried_again_and_then_ends_the_run_with_everything_saved(tmp_path):
+    grid = FakeGrid([FakeNode(p, apps.numpy_app) for p in range(3)])
+
+    def go(dead_from, rounds):
+        for node in grid.nodes:
+            node.fault = lambda m, r: None if int(m.metadata.group_id) >= dead_from else [r]
+        flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=2, evaluate_every=0)
+        return flocks.start(grid, apps.numpy_start(), num_rounds=rounds, timeout=5)
+
+    result = go(dead_from=3, rounds=5)
+    assert result.rounds == 2 and "nobody answered, 3 times" in result.state
+    record = open_run(tmp_path / "run")
+    assert record.state == "stopped" and record.rounds.tolist() == [1, 2]
+    kinds = [event.kind for event in record.events if event.round == 2]
+    assert kinds.count("retry") == 2 and kinds.count("late") == 9 and kinds[-1] == "stopped"
+    assert go(dead_from=99, rounds=5).rounds == 5
+    straight = run(tmp_path / "x", rounds=1)
+    assert straight.rounds == 1
+
+
+def test_a_retry_that_is_answered_goes_on(tmp_path):
+    grid = FakeGrid([FakeNode(p, apps.numpy_app) for p in range(3)])
+    tries = []
+
+    def first_try_fails(message, reply):
+        tries.append(message.metadata.group_id)
+        return None if tries.count("2") <= 3 and message.metadata.group_id == "2" else [reply]
+
+    for node in grid.nodes:
+        node.fault = first_try_fails
+    result = Flocks("fedavg", clients=3, run=tmp_path / "run", evaluate_every=0).start(
+        grid, apps.numpy_start(), num_rounds=3, timeout=5
+    )
+    assert result.rounds == 3
+    assert [(e.round, e.kind) for e in open_run(tmp_path / "run").events if e.kind == "retry"] == [(2, "retry")]
+
+
+def test_clients_that_leave_are_not_waited_for_and_take_part_again_when_they_return(tmp_path):
+    grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(4)])
+
+    def leave_and_return(message, reply):
+        grid.nodes[3].online = message.metadata.group_id not in ("1", "2")
+        return [reply]
+
+    grid.nodes[0].fault = leave_and_return
+    Flocks("flic", clients=4, warmup=9, run=tmp_path / "run", evaluate_every=0).start(
+        grid, apps.numpy_start(), num_rounds=5, timeout=5
+    )
+    record = open_run(tmp_path / "run")
+    assert record.array("trained")[1][:, 3].tolist() == [False, False, False, True, True]
+    kinds = [(e.kind, e.client) for e in record.events if e.kind in ("left", "returned")]
+    assert kinds == [("left", 3), ("returned", 3)]
