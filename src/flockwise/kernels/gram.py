@@ -53,7 +53,7 @@ def squared_distances(rows: Updates, center: Vector | None = None) -> Square:
     distances, close = direct_distances(gram(rows, center))
     if not close.any():
         return distances
-    for members in _groups(close):
+    for members in connected_groups(close):
         # Relative to a member, the others' lengths are their distances to it. That member leaves the group,
         # so this ends.
         anchor = members[np.argmin(distances[np.ix_(members, members)].sum(axis=1))]
@@ -114,7 +114,7 @@ def _trustworthy(norms: NDArray[np.float64], rows: Updates, center: Vector | Non
     return True
 
 
-def _groups(close: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+def connected_groups(close: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
     """Connected components with more than one member of the graph of close pairs."""
     from scipy.sparse.csgraph import connected_components
 
