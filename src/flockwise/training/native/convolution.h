@@ -94,11 +94,12 @@ struct Entry {
   int32_t place;
 };
 
-// Write both halves at once, without the way through a float register.
+// Write both halves at once, without the way through a float register (little-endian machines only).
 inline void write(Entry* entry, const float* value, int32_t place) {
-  int32_t bits[2] = {0, place};
-  std::memcpy(bits, value, sizeof *value);
-  std::memcpy(static_cast<void*>(entry), bits, sizeof *entry);
+  uint32_t bits;
+  std::memcpy(&bits, value, sizeof bits);
+  const uint64_t both = bits | uint64_t(uint32_t(place)) << 32;
+  std::memcpy(static_cast<void*>(entry), &both, sizeof both);
 }
 
 // Lists of the gradients of one image, for each output channel, [outputs][windows], and for each pixel that
@@ -108,9 +109,10 @@ struct Lists {
   int32_t *output_counts, *pixel_counts;
 };
 
-// The widest chunk of input channels for which the pixels under a kernel row fit the registers.
+// The widest chunk of input channels for which the pixels below a row of a window fit the registers.
 inline int64_t chunk_lanes(const Convolution& conv) {
-  return conv.channels % (2 * LANES) == 0 && 2 * conv.kernel <= REGISTERS - 4 ? 2 * LANES : LANES;
+  const bool two = conv.channels % (2 * LANES) == 0 && 2 * (conv.kernel + conv.pool - 1) <= REGISTERS - 4;
+  return two ? 2 * LANES : LANES;
 }
 
 template <int AREA>
@@ -232,37 +234,44 @@ inline void pack_backward(const Convolution& conv, const float* weights, float* 
 // Add to back, the gradient of the padded input plane, which the caller has set to zero.
 //
 // The slice of the weights for one kernel row and one chunk of channels stays in the first-level cache
-// while all windows pass by.
-template <int PIXELS, int V>
+// while all windows pass by. The pixels of a window's row add to the same sums, each one further right.
+template <int PIXELS, int V, int POOL>
 inline void backward_pixels_of(const Convolution& conv, const Lists& lists, const float* packed, float* back) {
   constexpr int64_t lanes = V * LANES;
-  const int64_t pool = conv.pool, area = pool * pool, across = conv.pooled_width();
   for (int64_t channel = 0; channel < conv.channels; channel += lanes)
     for (int64_t k = 0; k < conv.kernel; k++, packed += conv.outputs * PIXELS * lanes)
       for (int64_t y = 0, pixel = 0; y < conv.pooled_height(); y++)
-        for (int64_t x = 0; x < across; x++)
-          for (int64_t i = 0; i < area; i++, pixel++) {
-            const Entry* entry = lists.by_pixel + pixel * conv.outputs;
-            const Entry* end = entry + lists.pixel_counts[pixel];
-            float* target = back + (y * pool + i / pool + k) * conv.row() + (x * pool + i % pool) * conv.channels;
-            Tile<PIXELS, V> total;
-            total.load_from(target + channel, conv.channels);
-            for (; entry < end; entry++) {
-              const Entry one = *entry;
+        for (int64_t x = 0; x < conv.pooled_width(); x++)
+          for (int64_t line = 0; line < POOL; line++) {
+            float* target = back + (y * POOL + line + k) * conv.row() + x * POOL * conv.channels + channel;
+            Tile<PIXELS + POOL - 1, V> total;
+            total.load_from(target, conv.channels);
+            const auto add_list = [&](auto shift) {
+              const Entry* entry = lists.by_pixel + pixel * conv.outputs;
+              for (const Entry* end = entry + lists.pixel_counts[pixel]; entry < end; entry++) {
+                const Entry one = *entry;
 #pragma GCC unroll 8
-              for (int p = 0; p < PIXELS; p++)
+                for (int p = 0; p < PIXELS; p++)
 #pragma GCC unroll 2
-                for (int v = 0; v < V; v++)
-                  total.at[p][v] += one.value * load(packed + one.place + p * lanes + v * LANES);
-            }
-            total.store_to(target + channel, conv.channels);
+                  for (int v = 0; v < V; v++)
+                    total.at[p + shift.value][v] += one.value * load(packed + one.place + p * lanes + v * LANES);
+              }
+              pixel++;
+            };
+            add_list(Size<0>{});
+            if constexpr (POOL == 2) add_list(Size<1>{});
+            total.store_to(target, conv.channels);
           }
 }
 
 inline void backward_pixels(const Convolution& conv, const Lists& lists, const float* packed, float* back) {
+  const auto with_pool = [&](auto pixels, auto v) {
+    if (conv.pool == 1) backward_pixels_of<pixels.value, v.value, 1>(conv, lists, packed, back);
+    else backward_pixels_of<pixels.value, v.value, 2>(conv, lists, packed, back);
+  };
   for_tiles<7>(conv.kernel, [&](auto pixels, int64_t) {
-    if (chunk_lanes(conv) == LANES) backward_pixels_of<pixels.value, 1>(conv, lists, packed, back);
-    else backward_pixels_of<pixels.value, 2>(conv, lists, packed, back);
+    if (chunk_lanes(conv) == LANES) with_pool(pixels, Size<1>{});
+    else with_pool(pixels, Size<2>{});
   });
 }
 
