@@ -123,13 +123,17 @@ def read_array(array: Array, shape: tuple[int, ...], name: str) -> np.ndarray:
 def beginnings(layout: Layout, first: Vector, count: int, rng: np.random.Generator) -> Iterator[Vector]:
     """`count` starting points of the same kind as `first`: its own numbers, shuffled inside each array.
 
-    Where that changes nothing (a model of zeros), a little noise sets them apart.
+    Where that changes nothing (a model of zeros), all of them get noise of standard deviation 0.1 instead.
     """
+    shuffled = first.copy()
+    for entry in layout.entries:
+        rng.shuffle(shuffled[entry.start : entry.stop])
+    if np.array_equal(shuffled, first):
+        yield from (first + rng.normal(0.0, 0.1, size=(count, len(first)))).astype(np.float32)
+        return
     yield first
     for _ in range(count - 1):
-        other = first.copy()
+        yield shuffled
+        shuffled = shuffled.copy()
         for entry in layout.entries:
-            rng.shuffle(other[entry.start : entry.stop])
-        if np.array_equal(other, first):
-            other += rng.normal(0.0, 0.01, size=other.size).astype(np.float32)
-        yield other
+            rng.shuffle(shuffled[entry.start : entry.stop])

@@ -48,10 +48,10 @@ def assemble(
     federation: Federation | None = None, model: nn.Module | Callable[[], nn.Module] | None = None,
 ) -> Parts:  # fmt: skip
     """Build every part; `federation` and `model` replace what the config names."""
-    federation = federation or make_federation(config, directory, data)
-    federation, root = carve_root(federation, config.root.samples, config.seed)
+    bench = make_workbench(config, directory, data, federation, model)
+    own = federation is not None or model is not None
+    federation, first = bench.federation, bench.module
     factory = _model_factory(config, federation, directory, model)
-    first = factory(derived_seed(config.seed, "model"))
     layout = Layout.of(first)
     rule = bind_rule(config, directory)
     setting = Setting(
@@ -63,19 +63,37 @@ def assemble(
     gate = Gate(layout.size, config.gate.max_norm)
     server = Server(method, np.stack(initial), federation.clients, gate, config.gate.weight_cap, state)
     adversary = make_adversary(config, federation.clients, directory)
-    recipe = Recipe(**config.training.model_dump())
+    engine: Engine
+    if config.engine.name == "flower":
+        from flockwise.flower.engine import open_engine
+
+        if own:
+            raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
+        engine = open_engine(config, bench, directory, data)
+    else:
+        engine = LocalEngine(bench, config.engine.workers, most_models=method.models + federation.clients + 64)
+    return Parts(federation, server, engine, adversary, make_channel(config, federation.clients), layout)
+
+
+def make_workbench(
+    config: Config, directory: Path | None, data: Path | None, federation: Federation | None = None,
+    model: nn.Module | Callable[[], nn.Module] | None = None,
+) -> Workbench:  # fmt: skip
+    """All that is needed to do any client's work, on whatever machine."""
+    federation = federation or make_federation(config, directory, data)
+    federation, root = carve_root(federation, config.root.samples, config.seed)
+    first = _model_factory(config, federation, directory, model)(derived_seed(config.seed, "model"))
+    adversary = make_adversary(config, federation.clients, directory)
     poison = {}
     if adversary and isinstance(adversary.attack, DataAttack):
         poison = dict.fromkeys(adversary.clients, adversary.attack)
     later = (
         drifted(federation, config.faults.drift_clients, config.seed) if config.faults.drift_clients else None
     )
-    bench = Workbench(
-        federation, first, recipe, config.seed, config.engine.device, config.engine.path, root, poison, later,
-        config.faults.drift_round,
+    return Workbench(
+        federation, first, Recipe(**config.training.model_dump()), config.seed, config.engine.device,
+        config.engine.path, root, poison, later, config.faults.drift_round,
     )  # fmt: skip
-    engine = LocalEngine(bench, config.engine.workers, most_models=method.models + federation.clients + 64)
-    return Parts(federation, server, engine, adversary, make_channel(config, federation.clients), layout)
 
 
 def make_federation(config: Config, directory: Path | None, data: Path | None) -> Federation:

@@ -196,7 +196,8 @@ def one_round(parts: Parts) -> tuple[RoundRecord, list[Event]]:
             events += lost
             record = parts.server.tell(arrived)
         if record is not None:
-            return record, events
+            drain = getattr(parts.engine, "drain_events", None)  # what an engine with real nodes has to tell
+            return record, [*events, *(drain() if drain else [])]
 
 
 def ground_truth(federation: "Federation", attackers: frozenset[int]) -> np.ndarray | None:
