@@ -110,14 +110,14 @@ def test_missing_things_are_said_plainly(tmp_path: Path) -> None:
 def test_ctrl_c_stops_at_a_safe_point_and_says_how_to_resume(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(tomli_w.dumps({**FLIC, "rounds": 5000, "checkpoint": {}}))
     command = [sys.executable, "-m", "flockwise", "run", str(tmp_path / "long.toml"), "--out", str(tmp_path / "run")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    while "round 2/" not in process.stderr.readline():
-        assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    started = time.monotonic()
-    rest = process.stderr.read()
-    assert process.wait(timeout=20) == 130
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while "round 2/" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        rest = process.stderr.read()
+        assert process.wait(timeout=20) == 130
     assert time.monotonic() - started < 5
     assert f"flockwise resume {tmp_path / 'run'}" in rest
     done = flockwise("resume", str(tmp_path / "run"), "--rounds", "40", "-q")

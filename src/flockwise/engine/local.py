@@ -61,7 +61,7 @@ class LocalEngine:
 
     def evaluate(self, round: int, models: Models, rows: Labels) -> Evaluation:
         """Only clients whose model (or data) changed are tested again."""
-        digests = [hashlib.blake2b(np.ascontiguousarray(model), digest_size=16).digest() for model in models]
+        digests = [hashlib.blake2b(np.ascontiguousarray(model).data, digest_size=16).digest() for model in models]
         drifted = self._bench.later is not None and round >= self._bench.drift_round
         stale = [
             client for client, row in enumerate(rows.tolist())

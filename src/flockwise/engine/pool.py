@@ -44,13 +44,14 @@ class Pool:
                     held[pipe] += 1
         left = len(jobs)
         while left:
-            for pipe in wait([pipe for pipe, count in held.items() if count]):
-                answer = self._receive(pipe)  # type: ignore[arg-type]
-                held[pipe] -= 1  # type: ignore[index]
+            ready = set(wait([pipe for pipe, count in held.items() if count]))
+            for pipe in [pipe for pipe in self._pipes if pipe in ready]:
+                answer = self._receive(pipe)
+                held[pipe] -= 1
                 left -= 1
                 if waiting:
-                    self._send(pipe, waiting.popleft())  # type: ignore[arg-type]
-                    held[pipe] += 1  # type: ignore[index]
+                    self._send(pipe, waiting.popleft())
+                    held[pipe] += 1
                 if "error" in answer:
                     raise EngineError(f"a worker failed: {answer['error']}")
                 yield answer

@@ -15,7 +15,9 @@ from flockwise.types import Labels, Models, Vector
 class Aggregation(Protocol):
     """Makes the next models from this round's replies."""
 
-    rule: BoundRule
+    @property
+    def rule(self) -> BoundRule:
+        """What turns a flock's updates into one."""
 
     def step(self, state: State, models: Models, labels: Labels, batch: Batch, root: Vector | None) -> Models:
         """The next models; a flock nobody answered for keeps its model bit for bit."""

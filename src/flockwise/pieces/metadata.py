@@ -49,7 +49,7 @@ class ByFeature:
     def find(self, known: Known, round: int) -> Found:
         """Groups by the best feature."""
         best: tuple[float, int, Labels, Labels, np.ndarray] | None = None
-        facts = {}
+        facts: dict[str, float] = {}
         for feature, name in enumerate(FEATURES):
             told = np.isfinite(known.rows[:, feature])
             column = known.rows[told, feature]

@@ -34,7 +34,7 @@ class State:
     @property
     def free(self) -> Mask:
         """The clients that take part."""
-        return self.apart == FREE
+        return np.asarray(self.apart == FREE)
 
     @property
     def flocks(self) -> int:
@@ -48,8 +48,8 @@ class State:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Everything as named arrays, for a checkpoint."""
-        own = {
-            "round": np.int64(self.round)[None],
+        own: dict[str, np.ndarray] = {
+            "round": np.array([self.round], dtype=np.int64),
             "models": self.models,
             "labels": self.labels,
             "apart": self.apart,

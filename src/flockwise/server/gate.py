@@ -1,6 +1,6 @@
 """The only door for replies: each is admitted, or rejected with a reason; the round goes on either way."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,9 @@ class Gate:
     def admit(self, plan: Plan, replies: Iterable[object]) -> Verdict:
         """Sort replies to a plan into admitted and rejected."""
         asked = {task.client: task for task in plan.tasks}
-        check = self._training_fault if plan.kind == "train" else self._scores_fault
+        check: Callable[[Any, Sequence[int]], str | None] = self._scores_fault
+        if plan.kind == "train":
+            check = self._training_fault
         wanted = Reply if plan.kind == "train" else Scores
         admitted: dict[int, Any] = {}
         rejected: list[tuple[int | None, str]] = []

@@ -59,16 +59,16 @@ class CustomOptions(JudgeOptions):
 def custom(options: CustomOptions, setting: Setting) -> Method:
     """The method these choices make."""
     models_kept = options.aggregate == "known" or options.attribution in ("avg", "1nn", "wnn")
-    evidence: Evidence = {
+    kinds: dict[str, Evidence] = {
         "this-round": ThisRound(setting.layers),
         "latest-updates": LatestUpdates(options.max_age, setting.layers),
         "latest-models": LatestModels(setting.layers),
         "metadata": Metadata(),
-    }["latest-models" if models_kept else options.evidence]
+    }
     return Method(
         name="custom",
         sampler=setting.sampler(per_flock=options.attribution == "flock"),
-        evidence=evidence,
+        evidence=kinds["latest-models" if models_kept else options.evidence],
         grouping=None if options.when == "never" else _grouping(options, setting),
         when=_schedule(options),
         attribution=_attribution(options, setting),
