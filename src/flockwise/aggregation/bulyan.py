@@ -29,7 +29,7 @@ def bulyan(updates: Any, f: int) -> Vector:
     chosen = bulyan_selection(rows, squared_distances(rows), f)
     picked = np.ascontiguousarray(rows[np.sort(chosen)])
     count = len(chosen) - 2 * f
-    if len(chosen) <= NETWORK and count >= 2 * f:
+    if len(chosen) <= NETWORK:
         return each_network_block(picked, 0, len(chosen), lambda values: _closest_of_rows(values, count))
     return each_sorted_block(picked, lambda block: closest_mean(block, count))
 
@@ -67,16 +67,22 @@ def closest_mean(block: Updates, count: int) -> Vector:
 
 
 def _closest_of_rows(values: list[Vector], count: int) -> Vector:
-    """The same for sorted values that come as rows; needs at least as many kept as dropped."""
+    """The same for sorted values that come as rows."""
     width = len(values)
     spare = width - count
     middle = values[(width - 1) // 2] * np.float32(0.5) + values[width // 2] * np.float32(0.5)
+    farther = [middle - values[place] > values[place + count] - middle for place in range(spare)]
     total = np.zeros_like(middle)
-    for place in range(spare):
-        low, high = values[place], values[place + count]
-        total += np.where(middle - low > high - middle, high, low)
-    for place in range(spare, count):
-        total += values[place]
+    zero = np.float32(0)
+    for place, value in enumerate(values):
+        if place < min(spare, count):
+            total += np.where(farther[place], zero, value)
+        elif place < spare:
+            total += np.where(farther[place - count] ^ farther[place], value, zero)
+        elif place < count:
+            total += value
+        else:
+            total += np.where(farther[place - count], value, zero)
     return total * np.float32(1.0 / count)
 
 

@@ -10,6 +10,7 @@ from flockwise.kernels.parallel import blocks, each_chunk
 from flockwise.types import Updates, Vector
 
 BLOCK = 16384
+TILE = 8
 SMALL = 1 << 18  # numbers; below this the plain NumPy call is cheaper than blocks
 
 
@@ -71,12 +72,18 @@ def _lengths(rows: Updates, origin: Vector | None, precision: type) -> NDArray[n
     partial = np.empty((len(pieces), len(rows)))
 
     def work(some: list[slice]) -> None:
+        # A few rows at a time, so that their differences are still in the cache when they are squared.
+        buffer = np.empty((TILE, min(BLOCK, rows.shape[1])), dtype=precision)
         for piece in some:
-            block = rows[:, piece] if precision is np.float32 else rows[:, piece].astype(precision)
-            if origin is not None:
-                block = block - origin[piece]
-            partial[piece.start // BLOCK] = np.einsum("kd,kd->k", block, block)
+            for tile in blocks(len(rows), TILE):
+                block: NDArray[Any] = rows[tile, piece]
+                if origin is not None or precision is np.float64:
+                    space = buffer[: len(block), : block.shape[1]]
+                    block = np.subtract(
+                        block, 0 if origin is None else origin[piece], out=space, dtype=precision
+                    )
+                partial[piece.start // BLOCK, tile] = np.einsum("kd,kd->k", block, block)
 
-    each_chunk(work, pieces, rows.size)
+    each_chunk(work, pieces, 2 * rows.size)
     total: NDArray[np.float64] = partial.sum(axis=0)
     return total
