@@ -21,13 +21,13 @@ def centered_clipping(updates: Any, radius: float, start: Any = None, steps: int
     """
     rows = as_updates(updates)
     limit = as_radius(radius)
-    center = (
-        np.zeros(rows.shape[1], np.float32) if start is None else as_vector(start, rows.shape[1], "start")
-    )
+    center = None if start is None else as_vector(start, rows.shape[1], "start")
     for _ in range(as_count(steps, "steps", 1)):
         # v + mean(c_i (x_i - v)) without a second matrix: the rows take c_i / K and v keeps the rest.
         shares = clipping_factors(squared_lengths(rows, center), limit) / len(rows)
-        center = weighted_sum(rows, shares) + center * np.float32(1.0 - shares.sum())
+        moved = weighted_sum(rows, shares)
+        center = moved if center is None else moved + center * np.float32(1.0 - shares.sum())
+    assert center is not None
     return center
 
 

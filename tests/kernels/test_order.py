@@ -1,0 +1,35 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from flockwise.kernels.order import content_order, lowest
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    arrays(
+        np.float32, st.tuples(st.integers(1, 8), st.integers(1, 40)), elements=st.integers(0, 1).map(float)
+    )
+)
+def test_rows_are_sorted_like_tuples(rows):
+    order = content_order(rows)
+    assert sorted(order) == list(range(len(rows)))
+    assert [tuple(row) for row in rows[order]] == sorted(tuple(row) for row in rows)
+
+
+def test_rows_that_differ_only_in_the_last_place_are_told_apart():
+    rows = np.zeros((3, 5000), np.float32)
+    rows[:, -1] = [3, 1, 2]
+    assert content_order(rows).tolist() == [1, 2, 0]
+
+
+def test_scores_that_differ_in_rounding_only_are_a_tie():
+    rows = np.array([[2.0], [1.0], [3.0]], np.float32)
+    assert lowest(np.array([1.0, 1.0 + 1e-9, 5.0]), 1, rows).tolist() == [1]
+    assert lowest(np.array([1.0, 1.1, 5.0]), 1, rows).tolist() == [0]
+
+
+def test_only_members_are_considered():
+    rows = np.array([[2.0], [1.0], [3.0], [0.0]], np.float32)
+    assert lowest(np.array([7.0, 7.0]), 1, rows, np.array([0, 2])).tolist() == [0]
