@@ -32,7 +32,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_help_is_instant_and_loads_no_torch() -> None:
     code = "import sys; sys.argv = ['flockwise', '--help']\ntry:\n import flockwise.cli as c; c.main()\nexcept SystemExit: pass\n"
-    code += "heavy = {'torch', 'scipy', 'flwr', 'numpy', 'pydantic'} & set(sys.modules); assert not heavy, heavy"
+    code += (
+        "heavy = {'torch', 'scipy', 'flwr', 'numpy', 'pydantic'} & set(sys.modules); assert not heavy, heavy"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for command in ("demo", "run", "resume", "fork", "report", "runs", "show", "data", "list", "new"):
@@ -55,7 +57,9 @@ def test_runs_and_show_tell_what_is_there(finished: Path) -> None:
 
 
 def test_json_progress_is_one_object_per_round(finished: Path, tmp_path: Path) -> None:
-    done = flockwise("run", str(finished / "small.toml"), "--out", str(tmp_path / "run"), "--set", "rounds=2", "--json")
+    done = flockwise(
+        "run", str(finished / "small.toml"), "--out", str(tmp_path / "run"), "--set", "rounds=2", "--json"
+    )
     assert [json.loads(line)["round"] for line in done.stdout.splitlines()] == [1, 2]
 
 
@@ -64,7 +68,9 @@ def test_a_template_runs_as_it_is(tmp_path: Path) -> None:
         (tmp_path / "new.toml").write_text(flockwise("new", strategy).stdout)
         done = flockwise("run", str(tmp_path / "new.toml"), "--check")
         assert done.returncode == 0, f"{strategy}: {done.stderr}"
-    done = flockwise("run", str(tmp_path / "new.toml"), "--out", str(tmp_path / "run"), "--set", "rounds=1", "-q")
+    done = flockwise(
+        "run", str(tmp_path / "new.toml"), "--out", str(tmp_path / "run"), "--set", "rounds=1", "-q"
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -109,7 +115,15 @@ def test_missing_things_are_said_plainly(tmp_path: Path) -> None:
 
 def test_ctrl_c_stops_at_a_safe_point_and_says_how_to_resume(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(tomli_w.dumps({**FLIC, "rounds": 5000, "checkpoint": {}}))
-    command = [sys.executable, "-m", "flockwise", "run", str(tmp_path / "long.toml"), "--out", str(tmp_path / "run")]
+    command = [
+        sys.executable,
+        "-m",
+        "flockwise",
+        "run",
+        str(tmp_path / "long.toml"),
+        "--out",
+        str(tmp_path / "run"),
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         while "round 2/" not in process.stderr.readline():

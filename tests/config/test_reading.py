@@ -19,7 +19,9 @@ KEYS = st.sampled_from(
     ["name", "seed", "rounds", "data", "split", "model", "training", "sampling", "strategy", "aggregation", "attack",
      "faults", "gate", "root", "evaluation", "checkpoint", "engine", "nonsense"]
 )  # fmt: skip
-FIELDS = st.sampled_from(["name", "clients", "epochs", "fraction", "every", "at", "before", "attackers", "x", "groups"])
+FIELDS = st.sampled_from(
+    ["name", "clients", "epochs", "fraction", "every", "at", "before", "attackers", "x", "groups"]
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -35,7 +37,9 @@ def test_any_config_is_taken_or_refused_with_a_field_and_never_crashes(content: 
 def test_a_config_survives_being_written_and_read_back(tmp_path: Path) -> None:
     import tomli_w
 
-    config = parse_config({"rounds": 3, "strategy": {"name": "flic", "warmup": 2}, "split": {"name": "rotation", "groups": 4}})
+    config = parse_config(
+        {"rounds": 3, "strategy": {"name": "flic", "warmup": 2}, "split": {"name": "rotation", "groups": 4}}
+    )
     (tmp_path / "c.toml").write_text(tomli_w.dumps(config.model_dump(mode="json", exclude_none=True)))
     assert load_config(tmp_path / "c.toml") == config
 
@@ -56,7 +60,9 @@ def test_every_template_is_valid(strategy: str, tmp_path: Path) -> None:
 
 
 def test_overrides_reach_into_sections_and_keep_types() -> None:
-    config = parse_config({}, ["training.epochs=4", "data.name=digits", "attack.clients=[1,2]", "strategy.name=fedavg"])
+    config = parse_config(
+        {}, ["training.epochs=4", "data.name=digits", "attack.clients=[1,2]", "strategy.name=fedavg"]
+    )
     assert config.training.epochs == 4
     assert config.attack.clients == [1, 2]
 

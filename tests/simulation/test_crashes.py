@@ -85,7 +85,16 @@ def test_a_command_killed_at_random_times_resumes_to_the_same_bits(
     config = {**FLIC, "engine": {"workers": 2}, "checkpoint": {"every": 3}}
     (tmp_path / "small.toml").write_text(tomli_w.dumps(config))
     path = tmp_path / "run"
-    command = [sys.executable, "-m", "flockwise", "run", str(tmp_path / "small.toml"), "--out", str(path), "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "flockwise",
+        "run",
+        str(tmp_path / "small.toml"),
+        "--out",
+        str(path),
+        "-q",
+    ]
     rng = generator(1, "kill times")
     for _ in range(3):
         process = subprocess.Popen(command, start_new_session=True)
@@ -120,7 +129,9 @@ def test_two_processes_never_write_one_run(tmp_path: Path) -> None:
         flockwise.resume(path)
 
 
-def test_a_disk_that_fails_leaves_the_last_good_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_leaves_the_last_good_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, seen = tmp_path / "run", 0
 
     def fail(name: str) -> None:

@@ -94,7 +94,11 @@ def test_bring_your_own_module_and_arrays(tmp_path: Path) -> None:
             return self.layer(x)
 
     federation = Federation.from_arrays(clients, groups=[0, 1] * 3)
-    config = {"rounds": 12, "strategy": {"name": "flic", "warmup": 6}, "training": {"learning_rate": 0.5, "epochs": 3}}
+    config = {
+        "rounds": 12,
+        "strategy": {"name": "flic", "warmup": 6},
+        "training": {"learning_rate": 0.5, "epochs": 3},
+    }
     run = flockwise.run(config, federation=federation, model=Mine(), out=tmp_path / "run")
     assert run.facts["ari"][-1] == 1.0
     assert run.metrics["accuracy"].iloc[-1] > 0.85
@@ -102,7 +106,9 @@ def test_bring_your_own_module_and_arrays(tmp_path: Path) -> None:
 
 def test_attackers_and_dropouts_are_on_record(tmp_path: Path) -> None:
     config = with_changes(
-        split={"name": "iid", "groups": None}, attack={"name": "reverse", "clients": [1, 2]}, faults={"dropout": 0.5}
+        split={"name": "iid", "groups": None},
+        attack={"name": "reverse", "clients": [1, 2]},
+        faults={"dropout": 0.5},
     )
     config["split"].pop("groups")
     run = flockwise.run(config, out=tmp_path / "run")

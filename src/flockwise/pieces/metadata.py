@@ -53,7 +53,7 @@ class ByFeature:
         for feature, name in enumerate(FEATURES):
             told = np.isfinite(known.rows[:, feature])
             column = known.rows[told, feature]
-            if told.mean() < MOST_HAVE_IT or np.ptp(column) == 0:
+            if not told.any() or told.mean() < MOST_HAVE_IT or np.ptp(column) == 0:
                 continue
             values = (column - column.mean()) / column.std()
             labels, groups, errors = kmeans_elbow(
