@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.oracles import robust_rules as oracle
 
 from flockwise.aggregation import bucketing, centered_clipping, fltrust, norm_bound
 from flockwise.errors import InputError
-from tests.oracles import robust_rules as oracle
 
 matrices = arrays(np.float32, st.tuples(st.integers(1, 9), st.just(4)), elements=st.floats(-10, 10, width=16))
 vectors = arrays(np.float32, 4, elements=st.floats(-10, 10, width=16))

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from tests.oracles import robust_rules as oracle
 
 from flockwise.aggregation import median, trimmed_mean
 from flockwise.errors import InputError
-from tests.oracles import robust_rules as oracle
 
 numbers = st.floats(-100, 100, width=32)
 

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.oracles.robust_rules import sum_of_distances
 
 from flockwise.aggregation import geometric_median
 from flockwise.aggregation import geometric_median as rule
 from flockwise.errors import InputError
-from tests.oracles.robust_rules import sum_of_distances
 
 
 @settings(max_examples=100, deadline=None)

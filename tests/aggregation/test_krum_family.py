@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.oracles import robust_rules as oracle
 
 from flockwise.aggregation import bulyan, krum, multi_krum, nearest_neighbor_mixing
 from flockwise.errors import InputError
-from tests.oracles import robust_rules as oracle
 
 
 @st.composite

@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
+from tests.oracles import distances as oracle
 
 from flockwise.errors import InputError
 from flockwise.kernels import set_threads
 from flockwise.similarity import cosine, l1, l2
-from tests.oracles import distances as oracle
 
 matrices = arrays(
     np.float32, st.tuples(st.integers(1, 9), st.integers(1, 6)), elements=st.floats(-100, 100, width=16)

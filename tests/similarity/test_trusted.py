@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from tests.oracles import distances as oracle
 
 from flockwise.errors import InputError
 from flockwise.similarity import trusted
-from tests.oracles import distances as oracle
 
 LAYERS = [(0, 700), (700, 900), (900, 1000)]
 
