@@ -55,7 +55,7 @@ def create_app(folder: Path, token: str, host: str = "127.0.0.1") -> Starlette:
 
     async def changes(request: Request) -> Response:
         return StreamingResponse(
-            _changes(watch, request.query_params.get("run")), media_type="text/event-stream"
+            _changes(watch, request.query_params.get("run"), request.app), media_type="text/event-stream"
         )
 
     async def wish(request: Request) -> Response:
@@ -91,13 +91,15 @@ def create_app(folder: Path, token: str, host: str = "127.0.0.1") -> Starlette:
         Route("/api/changes", changes),
         Route("/api/runs/{name}/requests", wish, methods=["POST"]),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(Guard, bound=host)])
+    app = Starlette(routes=routes, middleware=[Middleware(Guard, bound=host)])
+    app.state.stopping = lambda: False  # whoever runs the server says when it stops
+    return app
 
 
-async def _changes(watch: Watch, name: str | None) -> AsyncIterator[str]:
-    """A line whenever the run (or any run) changed, and a sign of life in between."""
+async def _changes(watch: Watch, name: str | None, app: Starlette) -> AsyncIterator[str]:
+    """A line whenever the run (or any run) changed, and a sign of life in between; ends when the server does."""
     last, quiet = None, 0.0
-    while True:
+    while not app.state.stopping():
         stamp = await run_in_threadpool(watch.stamp, name)
         if stamp != last:
             last, quiet = stamp, 0.0
@@ -107,7 +109,9 @@ async def _changes(watch: Watch, name: str | None) -> AsyncIterator[str]:
             yield ": still here\n\n"
         pause = watch.pause(name)
         quiet += pause
-        await asyncio.sleep(pause)
+        while pause > 0 and not app.state.stopping():
+            await asyncio.sleep(min(pause, 0.25))
+            pause -= 0.25
 
 
 def _problem(message: str, status: int) -> Response:

@@ -95,8 +95,11 @@ def _url(listener: socket.socket, host: str) -> str:
 
 
 def _server(folder: Path, token: str, host: str) -> uvicorn.Server:
+    app = create_app(folder, token, host)
     settings = uvicorn.Config(
-        create_app(folder, token, host), log_level="warning", access_log=False, ws="none", lifespan="off",
-        timeout_graceful_shutdown=1, server_header=False, proxy_headers=False,
+        app, log_level="warning", access_log=False, ws="none", lifespan="off",
+        timeout_graceful_shutdown=3, server_header=False, proxy_headers=False,
     )  # fmt: skip
-    return uvicorn.Server(settings)
+    server = uvicorn.Server(settings)
+    app.state.stopping = lambda: server.should_exit
+    return server

@@ -66,7 +66,7 @@ class Watch:
             try:
                 shown = {"run": {**describe_run(open_run(path)), "pending": pending(path)}}
             except TROUBLE as error:
-                return json.dumps({"error": _line(error)}).encode()
+                return json.dumps({"error": _line(error, path)}).encode()
             content = json.dumps(shown, separators=(",", ":"), default=str).encode()
             self._cost[name] = time.perf_counter() - started
             self._kept[name] = (stamp, content)
@@ -107,7 +107,7 @@ def _summary(name: str, path: Path) -> dict[str, Any]:
     try:
         return {**empty, **_read_summary(open_run(path))}
     except TROUBLE as error:
-        return {**empty, "error": _line(error)}
+        return {**empty, "error": _line(error, path)}
 
 
 def _read_summary(run: Run) -> dict[str, Any]:
@@ -128,5 +128,8 @@ def _newest(values: np.ndarray | None) -> float | int | None:
     return number(float(seen[-1]), 4) if len(seen) else None
 
 
-def _line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
+def _line(error: BaseException, path: Path) -> str:
+    return (
+        str(error).replace(f"{path}/", "").replace(f"{path}: ", "").splitlines()[0][:300]
+        or type(error).__name__
+    )

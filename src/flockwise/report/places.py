@@ -73,8 +73,9 @@ def flock_curves(known: Places, rounds: np.ndarray, accuracy: np.ndarray) -> lis
             values = accuracy[row[round], member] if round in row else np.zeros(0)
             values = values[np.isfinite(values)]
             mean.append(values.mean() if len(values) else np.nan)
-            low.append(np.quantile(values, 0.1) if len(values) else np.nan)
-            high.append(np.quantile(values, 0.9) if len(values) else np.nan)
+            ends = np.quantile(values, [0.1, 0.9]) if len(values) else (np.nan, np.nan)
+            low.append(ends[0])
+            high.append(ends[1])
         curves.append({"flock": int(flock), "size": size, "mean": numbers(mean, 4), "low": numbers(low, 4),
                        "high": numbers(high, 4)})  # fmt: skip
     return curves

@@ -1,7 +1,7 @@
 "use strict";
 // The live side: lists runs, follows one without reloading, and sends a person's decisions with the token.
 (() => {
-  const { el, dot, short, duration, css, masthead, showRun, showComparison } = window.flockwise;
+  const { el, short, duration, css, masthead, showRun, showComparison } = window.flockwise;
   const place = location.pathname, page = document.getElementById("page");
   const runName = place.startsWith("/run/") ? decodeURIComponent(place.slice(5)) : null;
 
@@ -64,7 +64,7 @@
       box.addEventListener("change", () => { if (box.checked) chosen.add(run.id); else chosen.delete(run.id); compare.disabled = chosen.size < 2; });
       const state = el("span", { class: `pill ${run.state.replace(/[^a-z]/g, "")}` }, run.state);
       if (run.error) return el("tr", {}, el("td", {}, box), el("td", {}, run.id), el("td", {}, state), el("td", { colspan: 7 }, run.error));
-      return el("tr", {}, el("td", {}, box), el("td", { class: "name" }, el("a", { href: `/run/${encodeURIComponent(run.id)}` }, run.name), el("br", {}), el("small", { class: "note" }, run.id)), el("td", {}, state), el("td", {}, run.strategy),
+      return el("tr", {}, el("td", {}, box), el("td", { class: "name" }, el("a", { href: `/run/${encodeURIComponent(run.id)}` }, run.name), ...(run.id === run.name ? [] : [el("br", {}), el("small", { class: "note" }, run.id)])), el("td", {}, state), el("td", {}, run.strategy),
         el("td", { class: "figure" }, run.planned ? `${short(run.rounds)} of ${short(run.planned)}` : short(run.rounds)), el("td", { class: "figure" }, short(run.accuracy)), el("td", {}, spark(run.curve)),
         el("td", { class: "figure" }, short(run.flocks)), el("td", { class: "figure" }, short(run.apart)), el("td", { class: "figure" }, duration(run.seconds)));
     });
@@ -114,7 +114,7 @@
     window.flockwise.actions = actions;
     window.flockwise.before = [back()];
     follow(`/api/runs/${encodeURIComponent(runName)}`, (shown) => {
-      say(shown.error ? `This run cannot be read now: ${shown.error}` : "");
+      say(shown.error && document.querySelector(".cards") ? `This run cannot be read now: ${shown.error}` : "");
       if (shown.run) { document.title = `${shown.run.name} · Flockwise`; document.documentElement.dataset.round = String(shown.run.rounds.at(-1) ?? 0); showRun(shown.run); }
       else if (!document.querySelector("h1")) masthead(runName, "unreadable", shown.error || "", []);
     });

@@ -17,7 +17,19 @@ function showFigures(figures, data) {
     grid.append(card.root);
     card.data = data;
     card.root.hidden = !wanted;
-    if (wanted) drawCard(card);
+  }
+  fillRows(grid);
+  for (const figure of figures) redraw(cards.get(figure.id) || {});
+}
+
+// A narrow card with nothing beside it takes the whole row, where its figure can be stretched.
+function fillRows(grid) {
+  let narrow = [];
+  for (const root of [...[...grid.children].filter((child) => !child.hidden), null]) {
+    if (root && !root.classList.contains("wide")) { root.classList.remove("alone"); narrow.push(root); continue; }
+    const last = narrow.at(-1);
+    if (narrow.length % 2 && cards.get(last.id).figure.stretch) last.classList.add("alone");
+    narrow = [];
   }
 }
 

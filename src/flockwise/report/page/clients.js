@@ -64,5 +64,5 @@ const clientsFigure = {
 function clientCell(run, row, key, figure) {
   if (key === "name") return el("td", { class: "name" }, el("button", { class: "link", type: "button", onclick: () => openClient(run, row.client) }, row.name));
   if (key === "placeName") return el("td", { class: "place" }, dot(placeColour(row.place)), ` ${row.placeName}`);
-  return el("td", { class: figure ? "figure" : undefined }, key === "user" || key === "client" ? String(row[key] ?? "–") : short(row[key]));
+  return el("td", { class: figure ? "figure" : undefined }, key === "user" || key === "client" ? String(row[key] ?? "–") : short(row[key], key === "hour" ? 2 : 3));
 }

@@ -16,7 +16,7 @@ function factLines(run, names) {
 
 function factFigure(id, title, note, names, range) {
   return {
-    id, title, note: () => note, has: (run) => names.some((name) => hasNumbers(run.facts[name])),
+    id, title, stretch: true, note: () => note, has: (run) => names.some((name) => hasNumbers(run.facts[name])),
     csv: (run) => [["round", ...names.filter((n) => run.facts[n])], ...run.rounds.map((round, i) => [round, ...names.filter((n) => run.facts[n]).map((n) => run.facts[n][i])])],
     draw(card, run) {
       const series = factLines(run, names);

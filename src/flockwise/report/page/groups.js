@@ -1,7 +1,7 @@
 // Groups by place, hour or user (Mini-FL): which feature won, and where the boundaries are.
 
 const groupsFigure = {
-  id: "groups", title: "Groups of clients", noImage: true,
+  id: "groups", title: "Groups of clients", noImage: true, stretch: true,
   has: (run) => Boolean(run.groups),
   note: (run) => `Grouped by ${run.groups.words}: of all features it leaves the smallest error within groups.`,
   csv: (run) => [["group", "clients", run.groups.words], ...run.groups.groups.map((group) => [group.group, group.clients, group.words])],

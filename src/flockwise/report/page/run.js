@@ -33,7 +33,7 @@ function headlineNumbers(run) {
 
 function showRun(run) {
   masthead(run.name, run.state, run.headline.story, headlineNumbers(run));
-  document.querySelector(".problems")?.remove();
+  document.querySelector("#page > .problems")?.remove();
   if (run.problems.length) document.getElementById("page").prepend(el("p", { class: "problems" }, `Some parts of this run could not be read: ${run.problems.join("; ")}`));
   document.querySelector(".waiting")?.remove();
   if (!run.rounds.length) document.getElementById("page").prepend(el("p", { class: "empty waiting" }, "No round has been closed yet."));
