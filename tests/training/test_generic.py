@@ -8,41 +8,7 @@ from flockwise.errors import InputError
 from flockwise.models import Layout, build
 from flockwise.training import Recipe
 from flockwise.training.generic import GenericTrainer
-
-
-def samples(shape, n, classes=3, seed=0):
-    random = np.random.default_rng(seed)
-    channels_last = (*shape[1:], shape[0])
-    return random.random((n, *channels_last), dtype=np.float32), random.integers(0, classes, n)
-
-
-def orders_of(n, epochs, seed=1):
-    random = np.random.default_rng(seed)
-    return np.stack([random.permutation(n) for _ in range(epochs)])
-
-
-def plain_loop(module, x, y, orders, recipe):
-    """The usual loop with torch.optim.SGD; returns the vector and the mean loss of the last epoch."""
-    images = torch.from_numpy(x)
-    images = images.permute(0, 3, 1, 2).contiguous() if images.dim() == 4 else images
-    start = [p.detach().clone() for p in module.parameters()]
-    optimiser = torch.optim.SGD(
-        module.parameters(), recipe.learning_rate, recipe.momentum, weight_decay=recipe.weight_decay
-    )
-    module.train()
-    for order in orders:
-        total = 0.0
-        for begin in range(0, len(y), recipe.batch_size):
-            batch = torch.from_numpy(order[begin : begin + recipe.batch_size])
-            loss = functional.cross_entropy(module(images[batch]), torch.from_numpy(y)[batch])
-            total += loss.item() * len(batch)
-            for p, p0 in zip(module.parameters(), start, strict=True):
-                loss = loss + recipe.proximal / 2 * ((p - p0) ** 2).sum()
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-    return Layout.of(module).read(module), total / len(y)
-
+from tests.training.networks import orders_of, plain_loop, samples
 
 RECIPES = [
     Recipe(2, 4, 0.1),
@@ -122,14 +88,21 @@ def test_the_same_arguments_give_the_same_bits_even_with_dropout():
     x, y = samples((1, 8, 8), 20)
     arguments = (Layout.of(module).read(module), x, y, orders_of(20, 2), Recipe(2, 4, 0.1))
     first = GenericTrainer(module, (1, 8, 8)).train(*arguments)
-    state = torch.get_rng_state()
     trainer = GenericTrainer(module, (1, 8, 8))
     torch.rand(3)
-    second, third = trainer.train(*arguments), trainer.train(*arguments)
-    np.testing.assert_array_equal(first[0], second[0])
-    np.testing.assert_array_equal(first[0], third[0])
-    assert first[1] == second[1] == third[1]
-    assert not torch.equal(torch.get_rng_state(), state)
+    for vector, loss in (trainer.train(*arguments), trainer.train(*arguments)):
+        np.testing.assert_array_equal(vector, first[0])
+        assert loss == first[1]
+
+
+def test_the_global_generator_of_torch_is_left_alone():
+    module = nn.Sequential(nn.Flatten(), nn.Dropout(0.5), nn.Linear(64, 3))
+    x, y = samples((1, 8, 8), 4)
+    before = torch.get_rng_state()
+    GenericTrainer(module, (1, 8, 8)).train(
+        Layout.of(module).read(module), x, y, orders_of(4, 1), Recipe(1, 2, 0.1)
+    )
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_losses_are_those_of_torch():

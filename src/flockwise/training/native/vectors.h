@@ -8,7 +8,9 @@
 
 namespace flockwise {
 
-#if defined(__AVX512F__)
+#if defined(FLOCKWISE_LANES)  // for tests: other widths than this machine's, put together from what it has
+constexpr int LANES = FLOCKWISE_LANES, REGISTERS = LANES == 16 ? 32 : 16;
+#elif defined(__AVX512F__)
 constexpr int LANES = 16, REGISTERS = 32;
 #elif defined(__AVX__)
 constexpr int LANES = 8, REGISTERS = 16;
@@ -34,7 +36,8 @@ inline Vec load(const float* from) { return *reinterpret_cast<const LooseVec*>(f
 // Load into a register once: compilers like to read the memory again for each use instead.
 inline Vec load_once(const float* from) {
   Vec value = load(from);
-#if defined(__x86_64__)
+#if defined(FLOCKWISE_LANES)
+#elif defined(__x86_64__)
   asm("" : "+v"(value));
 #elif defined(__aarch64__)
   asm("" : "+w"(value));
