@@ -129,6 +129,6 @@ def test_a_person_can_release_a_client_while_the_run_goes_on(tmp_path: Path) -> 
             (path / "requests" / "c.json").write_text('{"action": "release", "client": 5}')
 
     run = flockwise.run(FLIC, out=path, on_round=ask)
-    rounds, apart = run.array("apart")
+    _, apart = run.array("apart")
     assert apart[:, 5].tolist() == [0, 0, 0, 1, 1, 0, 0, 0]
     assert not list((path / "requests").iterdir())
