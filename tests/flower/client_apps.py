@@ -65,7 +65,10 @@ def torch_model():
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return torch.nn.Sequential(
-            torch.nn.Linear(FEATURES, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, CLASSES)
+            torch.nn.Linear(FEATURES, 8),
+            torch.nn.BatchNorm1d(8),
+            torch.nn.ReLU(),
+            torch.nn.Linear(8, CLASSES),
         )
 
 

@@ -28,10 +28,14 @@ class FakeNode:
     def __post_init__(self):
         self.node_id = self.node_id or 1000 + self.partition
         self.key = self.key or f"public key {self.partition}".encode()
-        self.context = Context(7, self.node_id, {"partition-id": self.partition, "num-partitions": 4}, RecordDict(), {})
+        self.context = Context(
+            7, self.node_id, {"partition-id": self.partition, "num-partitions": 4}, RecordDict(), {}
+        )
 
     def info(self):
-        info = NodeInfo(node_id=self.node_id, public_key=self.key, registered_at=f"2026-01-01T00:00:{self.partition:02d}")
+        info = NodeInfo(
+            node_id=self.node_id, public_key=self.key, registered_at=f"2026-01-01T00:00:{self.partition:02d}"
+        )
         if self.name:
             info.name = self.name
         if self.location:

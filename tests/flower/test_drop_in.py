@@ -90,7 +90,11 @@ def test_the_result_is_one_a_flower_app_can_use(tmp_path):
         return MetricRecord({"size": len(arrays)})
 
     result = Flocks("flic", clients=6, run=tmp_path / "run", warmup=1).start(
-        grid=grid_of(apps.numpy_app), initial_arrays=apps.numpy_start(), num_rounds=2, timeout=30, evaluate_fn=evaluate
+        grid=grid_of(apps.numpy_app),
+        initial_arrays=apps.numpy_start(),
+        num_rounds=2,
+        timeout=30,
+        evaluate_fn=evaluate,
     )
     assert seen == [1, 2] and result.evaluate_metrics_serverapp[2]["size"] == 2
     assert result.arrays.to_numpy_ndarrays()[0].shape == (apps.FEATURES, apps.CLASSES)

@@ -170,7 +170,9 @@ def test_a_retry_that_is_answered_goes_on(tmp_path):
         grid, apps.numpy_start(), num_rounds=3, timeout=5
     )
     assert result.rounds == 3
-    assert [(e.round, e.kind) for e in open_run(tmp_path / "run").events if e.kind == "retry"] == [(2, "retry")]
+    assert [(e.round, e.kind) for e in open_run(tmp_path / "run").events if e.kind == "retry"] == [
+        (2, "retry")
+    ]
 
 
 def test_clients_that_leave_are_not_waited_for_and_take_part_again_when_they_return(tmp_path):

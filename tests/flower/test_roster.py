@@ -20,11 +20,17 @@ def node(number, **fields):
 
 
 def kinds(events):
-    return [(event.kind, event.client, event.detail.get("reason")) for event in events if event.kind != "joined"]
+    return [
+        (event.kind, event.client, event.detail.get("reason")) for event in events if event.kind != "joined"
+    ]
 
 
 def test_numbers_follow_names_whatever_the_node_ids():
-    grid = grid_of(node(0, name="site-10", node_id=5), node(1, name="site-9", node_id=9), node(2, name="site-1", node_id=7))
+    grid = grid_of(
+        node(0, name="site-10", node_id=5),
+        node(1, name="site-9", node_id=9),
+        node(2, name="site-1", node_id=7),
+    )
     roster = Roster(3)
     roster.refresh(grid)
     assert [member.name for member in roster.members] == ["site-1", "site-9", "site-10"]

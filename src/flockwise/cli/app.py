@@ -23,6 +23,7 @@ COMMANDS = {
         "List strategies, aggregators, attacks, splits, datasets, models, ...",
     ),
     "data": ("datasets", "data", "Get and list data sets."),
+    "flower": ("flower", "flower", "Try a Flower deployment here; keep runs going on any."),
 }
 
 

@@ -50,23 +50,34 @@ def demo(attack: bool, out: Path | None, data: Path | None, as_json: bool, quiet
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Replace a field, e.g. training.epochs=5."
 )
+@click.option("--engine", type=click.Choice(["local", "flower"]), help="Who trains (engine.name).")
+@click.option("--superlink", help="With --engine flower: run on this SuperLink instead of a simulation.")
 @click.option("--check", is_flag=True, help="Only check the config.")
 @_options
 def run(
     config: Path,
     out: Path | None,
     overrides: tuple[str, ...],
+    engine: str | None,
+    superlink: str | None,
     check: bool,
     data: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Run CONFIG, a TOML file (see `flockwise new`)."""
+    overrides += (f"engine.name={engine}",) if engine else ()
+    overrides += (f"engine.superlink={superlink}",) if superlink else ()
     if check:
         from flockwise.config import load_config
 
         load_config(config, overrides)
         click.echo(f"{config}: ok")
+        return
+    if _superlink(config, overrides):
+        from flockwise.cli.flower import submit_config
+
+        submit_config(config, out, overrides)
         return
     _go(lambda **kw: _api().run(config, out=out, overrides=overrides, data=data, **kw), as_json, quiet)
 
@@ -102,6 +113,13 @@ def fork(
 ) -> None:
     """Start a new run from round AT of RUN, with another method, rule or training."""
     _go(lambda **kw: _api().fork(run, at, overrides, out=out, data=data, **kw), as_json, quiet)
+
+
+def _superlink(config: Path, overrides: tuple[str, ...]) -> bool:
+    from flockwise.config import load_config
+
+    engine = load_config(config, overrides).engine
+    return engine.name == "flower" and engine.superlink is not None
 
 
 def _api() -> Any:

@@ -32,7 +32,9 @@ _MANY = 10_000  # nodes a federation of workers may have
 _START = 600.0  # seconds that the first node may take
 
 
-def open_engine(config: Config, bench: Workbench, directory: Path | None, data: Path | None) -> "FlowerEngine":
+def open_engine(
+    config: Config, bench: Workbench, directory: Path | None, data: Path | None
+) -> "FlowerEngine":
     """The engine on the grid of this ServerApp, or on a simulation that lives as long as the engine."""
     grid = _GRID.get()
     if grid is not None:
@@ -158,7 +160,9 @@ class FlowerEngine:
         try:
             reports = json.loads(str(answer.message.content["reports"]["reports"]))
             asked = set(self._shares[answer.client])
-            found = [reader(report, answer.message.content["arrays"]) for report in reports if report[0] in asked]
+            found = [
+                reader(report, answer.message.content["arrays"]) for report in reports if report[0] in asked
+            ]
         except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             message = f"reply rejected: node {answer.client}: {type(error).__name__}: {error}"[:200]
             self.events.append(Event("rejected", message, detail={"clients": self._shares[answer.client]}))
@@ -170,7 +174,9 @@ class FlowerEngine:
         update = read_array(arrays[str(client)], (self._dimension,), str(client))
         return self._reply(plan, client, update, samples, chosen, math.nan if loss is None else float(loss))
 
-    def _reply(self, plan: Plan, client: int, update: np.ndarray, samples: int, chosen: int, loss: float) -> Reply:
+    def _reply(
+        self, plan: Plan, client: int, update: np.ndarray, samples: int, chosen: int, loss: float
+    ) -> Reply:
         shard = self.bench.root if client == ROOT else self.bench.federation.shards[client]
         return Reply(client, plan.round, update, samples, chosen, loss, getattr(shard, "address", None),
                      getattr(shard, "hour", None), getattr(shard, "user", None))  # fmt: skip

@@ -38,7 +38,9 @@ class Mail:
     pause: float = 0.25
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
-    _late: dict[str, tuple[int, str]] = field(default_factory=dict)  # messages given up, to notice late answers
+    _late: dict[str, tuple[int, str]] = field(
+        default_factory=dict
+    )  # messages given up, to notice late answers
 
     def exchange(self, letters: Sequence[Letter], timeout: float) -> tuple[list[Answer], list[Event]]:
         """Answers in order of client and mark, and what went wrong."""
@@ -97,7 +99,9 @@ class Mail:
         identity = reply.metadata.reply_to_message_id
         if identity in answers:
             client = answers[identity].client
-            events.append(Event("rejected", "reply rejected: answered twice; the first answer counts", client))
+            events.append(
+                Event("rejected", "reply rejected: answered twice; the first answer counts", client)
+            )
             return
         letter = waiting.pop(identity, None)
         if letter is None:

@@ -85,9 +85,12 @@ class Layout:
     def record(self, vector: Vector) -> ArrayRecord:
         """The vector in the form the user's ClientApp knows."""
         learned = {
-            e.name: vector[e.start : e.stop].reshape(e.shape).astype(e.dtype, copy=False) for e in self.entries
+            e.name: vector[e.start : e.stop].reshape(e.shape).astype(e.dtype, copy=False)
+            for e in self.entries
         }
-        arrays = {name: Array(np.ascontiguousarray(learned.get(name, self.fixed.get(name)))) for name in self.order}
+        arrays = {
+            name: Array(np.ascontiguousarray(learned.get(name, self.fixed.get(name)))) for name in self.order
+        }
         return ArrayRecord(arrays)
 
 
@@ -104,7 +107,9 @@ def read_array(array: Array, shape: tuple[int, ...], name: str) -> np.ndarray:
     stream = io.BytesIO(array.data)
     try:
         version = np.lib.format.read_magic(stream)
-        reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        reader = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
         found, fortran, dtype = reader(stream)
     except Exception as error:
         raise InputError(f"array {name!r} is not a NumPy array") from error
@@ -116,7 +121,9 @@ def read_array(array: Array, shape: tuple[int, ...], name: str) -> np.ndarray:
     if len(body) != count * dtype.itemsize:
         raise InputError(f"array {name!r} is cut off or too long: {len(body)} bytes for {count} numbers")
     values = np.frombuffer(body, dtype=dtype).reshape(shape, order="F" if fortran else "C")
-    with np.errstate(over="ignore", invalid="ignore"):  # what does not fit becomes infinite, which the gate refuses
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # what does not fit becomes infinite, which the gate refuses
         return values.astype(np.float32)
 
 

@@ -59,7 +59,9 @@ class Roster:
         for node, member in members:
             before = self._seen.setdefault(node, member.identity)
             if before != member.identity:
-                self._refuse(events, "changed", node, f"node {node} changed its identity; it is not heard any more")
+                self._refuse(
+                    events, "changed", node, f"node {node} changed its identity; it is not heard any more"
+                )
                 continue
             holder = self._lent.get(member.identity)
             other = here[member.identity][0] if member.identity in here else holder
@@ -109,7 +111,10 @@ class Roster:
             # A simulation registers its nodes in the order of their partitions, with throw-away keys.
             nodes.sort(key=lambda node: str(node.registered_at))
             return [(n.node_id, Member(f"partition {i}", f"partition {i}")) for i, n in enumerate(nodes)]
-        return [(node.node_id, _registered(node, self.kind)) for node in sorted(nodes, key=lambda n: int(n.node_id))]
+        return [
+            (node.node_id, _registered(node, self.kind))
+            for node in sorted(nodes, key=lambda n: int(n.node_id))
+        ]
 
     def _move(self, here: dict[str, tuple[int, Member]], known: dict[str, int], events: list[Event]) -> None:
         nodes = {known[identity]: node for identity, (node, _) in here.items() if identity in known}
@@ -120,7 +125,9 @@ class Roster:
             elif old is not None and client not in self.nodes:
                 events.append(Event("returned", "is online again", client))
             self._lent[self.members[client].identity] = new
-        events += [Event("left", "is not online any more", client) for client in sorted(set(self.nodes) - set(nodes))]
+        events += [
+            Event("left", "is not online any more", client) for client in sorted(set(self.nodes) - set(nodes))
+        ]
         self.nodes = nodes
 
     def _refuse(self, events: list[Event], why: str, node: int, message: str) -> None:

@@ -51,7 +51,9 @@ class Rounds:
             tested, last = None, server.round >= rounds
             if evaluate_every and (server.round % evaluate_every == 0 or last):
                 tested = self.apps.evaluate(server.round, *server.assignment())
-            central = evaluate_fn(server.round, largest_model(server, self.apps.layout)) if evaluate_fn else None
+            central = (
+                evaluate_fn(server.round, largest_model(server, self.apps.layout)) if evaluate_fn else None
+            )
             full = self.book.commit(
                 record, tested, self.apps.drain_events(), server, time.perf_counter() - started, last, central
             )
@@ -97,4 +99,6 @@ class Rounds:
 
 def _told(record: RoundRecord) -> str:
     names = ("flocks", "participants", "rejected", "train_loss", "accuracy", "accuracy_worst", "apart")
-    return "  ".join(f"{n} {record.facts[n]:.4g}" for n in names if record.facts.get(n) == record.facts.get(n, 0.0))
+    return "  ".join(
+        f"{n} {record.facts[n]:.4g}" for n in names if record.facts.get(n) == record.facts.get(n, 0.0)
+    )

@@ -66,7 +66,9 @@ def make_server(
     models = list(initial)
     if len(models) < method.models:
         if len(models) > 1:
-            raise InputError(f"initial_arrays = {len(models)} models: {method.name} starts from {method.models}")
+            raise InputError(
+                f"initial_arrays = {len(models)} models: {method.name} starts from {method.models}"
+            )
         rng = generator(config.seed, "beginnings")
         models = list(beginnings(layout, models[0], method.models, rng))
     if state is not None and state.models.shape[1] != layout.size:

@@ -45,6 +45,10 @@ class Terms:
         for name in names:
             for record in message.content.metric_records.values():
                 value = record.get(name)
-                if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf"):
+                if (
+                    isinstance(value, int | float)
+                    and not isinstance(value, bool)
+                    and abs(value) < float("inf")
+                ):
                     return float(value)
         return None

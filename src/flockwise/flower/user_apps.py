@@ -42,7 +42,9 @@ class UserApps:
         chosen = self._choose(replace(plan, tasks=tuple(several))) if several else {}
         records = _Records(self.layout, plan.models)
         letters = [
-            self._letter(task, records[task.models[chosen.get(task.client, 0)]], plan.round, MessageType.TRAIN)
+            self._letter(
+                task, records[task.models[chosen.get(task.client, 0)]], plan.round, MessageType.TRAIN
+            )
             for task in plan.tasks
         ]
         offered = {task.client: task.models for task in plan.tasks}
@@ -113,7 +115,7 @@ class UserApps:
         if node is None:
             return None
         own = self.train_config if kind == MessageType.TRAIN else self.evaluate_config
-        config = ConfigRecord({**own, "server-round": round})  # type: ignore[arg-type]
+        config = ConfigRecord({**own, "server-round": round})  # type: ignore[dict-item]
         content = RecordDict({self.terms.arrays: arrays, self.terms.config: config})
         # An answer that comes after its time is worth nothing, so the SuperLink need not keep it much longer.
         message = Message(content, node, kind, group_id=str(round), ttl=self.timeout + 60)

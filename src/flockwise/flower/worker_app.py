@@ -50,8 +50,8 @@ def _work(
     folder = directory or str(context.node_config.get("directory", "."))
     place = data or context.node_config.get("data") or os.environ.get("FLOCKWISE_DATA")
     bench = _bench(text, Path(folder), Path(str(place)) if place else None)
-    asked = message.content["config"]
-    models = message.content["arrays"]["models"].numpy()
+    asked = message.content.config_records["config"]
+    models = message.content.array_records["arrays"]["models"].numpy()
     round, jobs = int(asked["round"]), json.loads(str(asked["jobs"]))  # type: ignore[arg-type]
     if asked["kind"] == "train":
         return _trained(message, bench, round, jobs, models)

@@ -71,7 +71,9 @@ def assemble(
             raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
         engine = open_engine(config, bench, directory, data)
     else:
-        engine = LocalEngine(bench, config.engine.workers, most_models=method.models + federation.clients + 64)
+        engine = LocalEngine(
+            bench, config.engine.workers, most_models=method.models + federation.clients + 64
+        )
     return Parts(federation, server, engine, adversary, make_channel(config, federation.clients), layout)
 
 

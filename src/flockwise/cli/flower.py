@@ -1,0 +1,91 @@
+"""flower: a Flower deployment on this machine for trying, and a supervisor for runs on any."""
+
+from pathlib import Path
+
+import click
+
+_folder = click.option(
+    "--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("flower-deployment"),
+    show_default=True, help="Where certificates, keys, logs and Flower's state lie.",
+)  # fmt: skip
+
+
+@click.group()
+def flower() -> None:
+    """Run on Flower: try a deployment on this machine, keep runs going on any."""
+
+
+@flower.command()
+@click.option(
+    "--nodes", type=click.IntRange(min=1), default=2, show_default=True, help="How many SuperNodes."
+)
+@click.option("--data", type=click.Path(file_okay=False, path_type=Path), envvar="FLOCKWISE_DATA",
+              help="Where data sets lie (or FLOCKWISE_DATA).")  # fmt: skip
+@_folder
+def up(nodes: int, data: Path | None, folder: Path) -> None:
+    """Start a SuperLink and SuperNodes on 127.0.0.1, with fresh TLS certificates and node keys.
+
+    Only registered keys may join. Anyone on this machine who can reach the port may submit code, as Flower
+    has no account check by default: use it for trying, and see docs/flower.md for production.
+    """
+    _deployment(folder, nodes, data)
+    home = (folder / "flwr").absolute()
+    click.echo(f"up: {nodes} SuperNodes are online (logs in {folder / 'logs'})")
+    click.echo(f"use it:   export FLWR_HOME={home}")
+    click.echo("          flockwise run my.toml --engine flower --superlink local")
+    click.echo("          flwr run path/to/your-app local --stream")
+    click.echo(f"stop it:  flockwise flower down --folder {folder}")
+
+
+@flower.command()
+@_folder
+def down(folder: Path) -> None:
+    """Stop what `up` started."""
+    from flockwise.flower.deployment import Deployment
+
+    stopped = Deployment(folder).down()
+    click.echo(f"down: {stopped} processes stopped" if stopped else "down: nothing was running")
+
+
+@flower.command()
+@click.argument("app", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("superlink")
+@click.option("--run", "run_path", type=click.Path(path_type=Path), required=True,
+              help="The directory that Flocks(run=...) of the app writes.")  # fmt: skip
+@click.option("--run-config", default="", help="Passed on to `flwr run`.")
+@click.option("--restarts", type=click.IntRange(min=0), default=5, show_default=True)
+def supervise(app: Path, superlink: str, run_path: Path, run_config: str, restarts: int) -> None:
+    """Submit APP to SUPERLINK and submit it again whenever its ServerApp dies, until its run is over."""
+    from flockwise.flower.supervisor import supervise as keep_going
+
+    found = keep_going(app, superlink, run_path, restarts=restarts, run_config=run_config, say=click.echo)
+    click.echo(f"{found.state}: {len(found.rounds)} rounds; run: {found.path}")
+
+
+def submit_config(config: Path, out: Path | None, overrides: tuple[str, ...]) -> None:
+    """Run a config on the SuperLink it names, and see it through."""
+    import tempfile
+
+    from flockwise.config import load_config
+    from flockwise.flower.own_app import write_app
+    from flockwise.flower.supervisor import supervise as keep_going
+    from flockwise.simulation.runner import new_run_path
+
+    checked = load_config(config, overrides)
+    path = (out or new_run_path(checked)).absolute()
+    with tempfile.TemporaryDirectory(prefix="flockwise-app-") as folder:
+        write_app(Path(folder) / "app", checked, path, config.parent)
+        superlink = str(checked.engine.superlink)
+        found = keep_going(Path(folder) / "app", superlink, path, say=lambda line: click.echo(line, err=True))
+    click.echo(f"{found.state}: {len(found.rounds)} rounds")
+    click.echo(f"run: {found.path}")
+
+
+def _deployment(folder: Path, nodes: int, data: Path | None) -> None:
+    try:
+        from flockwise.flower.deployment import Deployment
+    except ModuleNotFoundError as error:
+        from flockwise.errors import EngineError
+
+        raise EngineError('Flower is not installed; pip install "flockwise[flower]"') from error
+    Deployment(folder).up(nodes, data.absolute() if data else None)

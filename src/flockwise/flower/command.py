@@ -1,0 +1,53 @@
+"""Flower's own programs, started so that nothing leaves this machine that need not."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from flockwise.errors import EngineError
+
+QUIET = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+
+
+def program(name: str) -> str:
+    """The path of one of Flower's programs, beside this Python first."""
+    beside = Path(sys.executable).with_name(name)
+    return str(beside) if beside.exists() else name
+
+
+def environment(home: Path | None = None) -> dict[str, str]:
+    """This environment, with Flower's telemetry, update check and package installation switched off."""
+    own = {"FLWR_HOME": str(home)} if home else {}
+    # Flower starts its other programs by name.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return {**os.environ, **QUIET, **own, "PATH": path}
+
+
+def flwr(*words: str, home: Path | None = None, timeout: float = 120.0) -> dict[str, Any]:
+    """Run a `flwr` command and read the JSON it answers with."""
+    command = [program("flwr"), *words, "--format", "json"]
+    try:
+        done = subprocess.run(
+            command, env=environment(home), capture_output=True, text=True, timeout=timeout, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineError(f"flwr {words[0]}: {error}") from error
+    start = done.stdout.find("{")
+    try:
+        answer: dict[str, Any] = json.loads(done.stdout[start:])
+    except ValueError as error:
+        told = (done.stderr or done.stdout).strip()[-300:]
+        raise EngineError(
+            f"flwr {words[0]} gave no answer: {told or f'exit code {done.returncode}'}"
+        ) from error
+    if answer.get("success") is False:
+        raise EngineError(f"flwr {words[0]}: {str(answer.get('error-message') or answer)[:300]}")
+    return answer

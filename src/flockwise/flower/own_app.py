@@ -1,0 +1,66 @@
+"""The Flower app that runs a config: its ServerApp drives the run, its ClientApps are workers."""
+
+import json
+from pathlib import Path
+
+import tomli_w
+from flwr.app import Context
+from flwr.clientapp import ClientApp
+from flwr.serverapp import Grid, ServerApp
+
+from flockwise.config import Config
+from flockwise.flower.worker_app import worker_app
+
+_MODULE = '''"""A run of Flockwise on Flower, made by `flockwise run --engine flower`."""
+
+from flockwise.flower.own_app import client_app, server_app
+
+client = client_app()
+server = server_app()
+'''
+
+
+def write_app(folder: Path, config: Config, run: Path, directory: Path) -> None:
+    """Write the app bundle that `flwr run` takes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    project = {
+        "project": {"name": "flockwise-run", "version": "1.0.0", "description": "a run of Flockwise",
+                    "license": "Apache-2.0", "dependencies": []},
+        "tool": {"flwr": {"app": {
+            "publisher": "flockwise",
+            "components": {"serverapp": "flockwise_run:server", "clientapp": "flockwise_run:client"},
+            "config": {
+                "flockwise-config": json.dumps(config.model_dump(mode="json", exclude_none=True)),
+                "flockwise-run": str(run.absolute()), "flockwise-directory": str(directory.absolute()),
+            },
+        }}},
+    }  # fmt: skip
+    (folder / "pyproject.toml").write_text(tomli_w.dumps(project), encoding="utf-8")
+    (folder / "flockwise_run.py").write_text(_MODULE, encoding="utf-8")
+
+
+def client_app() -> ClientApp:
+    """The workers; config and folders come with the run."""
+    return worker_app()
+
+
+def server_app() -> ServerApp:
+    """Runs the config, or goes on with it where its run directory says it stopped."""
+    app = ServerApp()
+
+    @app.main()
+    def main(grid: Grid, context: Context) -> None:
+        from flockwise.config import parse_config
+        from flockwise.flower.engine import serving
+        from flockwise.simulation import resume, run
+
+        path = Path(str(context.run_config["flockwise-run"]))
+        directory = Path(str(context.run_config["flockwise-directory"]))
+        with serving(grid):
+            if (path / "run.sqlite").exists():
+                resume(path)
+            else:
+                content = json.loads(str(context.run_config["flockwise-config"]))
+                run(parse_config(content, directory=directory), out=path)
+
+    return app

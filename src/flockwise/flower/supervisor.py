@@ -1,0 +1,95 @@
+"""Keeps a Flower run going: when its ServerApp dies, submits it again, and it goes on from the run directory."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from flockwise.errors import EngineError, RunError
+from flockwise.flower.command import flwr
+from flockwise.store import Run, open_run
+
+_ENDED = ("finished", "stopped")
+
+
+def supervise(
+    app: str | Path, superlink: str, run: str | Path, *, restarts: int = 5, run_config: str = "",
+    home: Path | None = None, pause: float = 1.0, say: Callable[[str], object] = lambda line: None,
+) -> Run:  # fmt: skip
+    """Submit an app with `flwr run` and see it through to the end of its run directory.
+
+    `run` is the directory that the app's `Flocks(run=...)` writes; it must be visible from here, that is, on
+    the machine of the SuperLink or on a shared disk. The app is submitted again when its ServerApp died or
+    failed, at most `restarts` times.
+    """
+    path = Path(run)
+    for attempt in range(restarts + 1):
+        number = submit(app, superlink, run_config, home)
+        say(f"submitted as Flower run {number}" + (f" (restart {attempt} of {restarts})" if attempt else ""))
+        ended = _watch(path, superlink, number, home, pause, say)
+        found = _opened(path)
+        if found is not None and found.state in _ENDED:
+            _settle(superlink, number, home)
+            return found
+        say(f"Flower run {number} is over before its time: {ended}")
+        _stop(superlink, number, home)
+    raise EngineError(
+        f"{path}: gave up after {restarts} restarts; see `flwr log` and `flockwise show {path}`"
+    )
+
+
+def submit(app: str | Path, superlink: str, run_config: str = "", home: Path | None = None) -> str:
+    """Submit an app; the number of its run."""
+    more = ["--run-config", run_config] if run_config else []
+    answer = flwr("run", str(app), superlink, *more, home=home)
+    return str(answer["run-id"])
+
+
+def status(superlink: str, number: str, home: Path | None = None) -> str:
+    """What the SuperLink says of a run, such as `running` or `finished:failed`."""
+    answer = flwr("list", superlink, "--run-id", number, home=home)
+    runs = answer.get("runs") or [{}]
+    return str(runs[0].get("status", "unknown"))
+
+
+def _watch(
+    path: Path, superlink: str, number: str, home: Path | None, pause: float, say: Callable[[str], object]
+) -> str:
+    asked, told, began = time.monotonic(), 0, False
+    while True:
+        time.sleep(pause)
+        found = _opened(path)
+        if found is not None:
+            state, rounds = found.state, found.rounds.tolist()
+            if rounds and rounds[-1] > told:
+                told = rounds[-1]
+                say(f"round {told} of {found.config.get('rounds')}")
+            began = began or state == "running"
+            if began and state != "running":
+                return state  # its writer is gone, whatever the SuperLink still believes
+        if time.monotonic() - asked >= 15 * pause:
+            asked = time.monotonic()
+            known = status(superlink, number, home)
+            if known.startswith("finished"):
+                return known
+
+
+def _opened(path: Path) -> Run | None:
+    try:
+        return open_run(path)
+    except RunError:
+        return None
+
+
+def _settle(superlink: str, number: str, home: Path | None) -> None:
+    """Give the ServerApp a moment to end by itself, so that the SuperLink calls it completed."""
+    for _ in range(20):
+        if status(superlink, number, home).startswith("finished"):
+            return
+        time.sleep(1.0)
+
+
+def _stop(superlink: str, number: str, home: Path | None) -> None:
+    try:
+        flwr("stop", number, superlink, home=home)
+    except EngineError:
+        return  # it is over already
