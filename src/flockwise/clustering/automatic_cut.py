@@ -5,8 +5,9 @@ adds about the same amount to its distance from everybody. So the largest gap be
 and the plain silhouette follow the noisy clients instead of the flocks. Here that floor is subtracted
 first: client i's floor is its distance to its nearest neighbour, and what is left of a distance is its
 excess, near 0 within a flock and near the true difference of the flocks across. The cut with the highest
-mean silhouette of the excess wins, unless some gap at least doubles the height, which is plain to see. Clients in sets too small for a flock count as 0 and are nobody's
-neighbours. One flock is the answer if the best cut is no better than what chance or a continuum gives.
+mean silhouette of the excess wins, unless some gap at least doubles the height, which is plain to see.
+Clients in sets too small for a flock count as 0 and are nobody's neighbours. One flock is the answer if
+the best cut is no better than what chance or a continuum gives.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from scipy.cluster import hierarchy
 from flockwise.types import Square
 
 # Chosen on updates of real digits (40 clients, up to 5 groups, rounds 1 to 12) and on synthetic ones (6 to
-# 100 clients, 1 to 10 groups): these limits kept 96 % of the right cuts and 6 % of the wrong ones.
+# 100 clients, 1 to 10 groups); on these same data the limits kept 96 % of right cuts and 6 % of wrong ones.
 LEAST_MEAN = 0.42  # silhouette of the clients in flocks
 LEAST_TENTH = 0.15  # its 10 % quantile: a continuum cut in two leaves clients at the border, near 0
 LEAST_IN_FLOCKS = 0.7  # share of the clients
@@ -43,8 +44,8 @@ def automatic_threshold(distance: Square, merges: np.ndarray) -> float:
     ordered = distance[np.ix_(leaves, leaves)]
     excess_sums, plain_sums = _running_sums(_excess(ordered)), _running_sums(ordered)
     heights = merges[:, 2]
-    if (plain := _plain_gap(merges)) is not None:
-        return plain
+    if (gap := _plain_gap(merges)) is not None:
+        return gap
     best, threshold, chosen = 0.0, float(heights[-1]), None
     for pieces, starts in _cuts(merges):
         below, above = heights[count - pieces - 1], heights[count - pieces]
