@@ -26,9 +26,10 @@ def centered_clipping(updates: Any, radius: float, start: Any = None, steps: int
         # v + mean(c_i (x_i - v)) without a second matrix: the rows take c_i / K and v keeps the rest.
         shares = clipping_factors(squared_lengths(rows, center), limit) / len(rows)
         moved = weighted_sum(rows, shares)
-        center = moved if center is None else moved + center * np.float32(1.0 - shares.sum())
-    assert center is not None
-    return center
+        if center is not None:
+            moved += center * np.float32(1.0 - shares.sum())
+        center = moved
+    return moved
 
 
 def clipping_factors(squared: NDArray[np.float64], radius: float) -> NDArray[np.float64]:

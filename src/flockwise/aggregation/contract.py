@@ -51,11 +51,3 @@ class Rule:
     contract: Contract
     parameters: tuple[Parameter, ...] = ()
     minimum: Callable[..., int] = _one_client
-
-    def parameter(self, name: str) -> Parameter:
-        """The parameter of that name; KeyError if there is none."""
-        return next((each for each in self.parameters if each.name == name), None) or _unknown(name)
-
-
-def _unknown(name: str) -> Parameter:
-    raise KeyError(name)
