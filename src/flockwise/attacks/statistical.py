@@ -5,8 +5,9 @@ With `knowledge="own"` these are the attackers' own honest updates, with `"all"`
 different updates.
 """
 
+from statistics import NormalDist
+
 import numpy as np
-from scipy.special import ndtri
 
 from flockwise.attacks.contract import UpdateAttack, View
 from flockwise.attacks.knowledge import (
@@ -56,7 +57,7 @@ def supported_z(clients: int, attackers: int) -> float:
     honest = clients - attackers
     supporters = clients // 2 + 1 - attackers
     share = (honest - supporters) / honest if honest > 0 else 1.0
-    return max(0.0, float(ndtri(min(share, 1 - 1e-9))))
+    return max(0.0, NormalDist().inv_cdf(min(max(share, 1e-9), 1 - 1e-9)))
 
 
 def fall_of_empires(z: float = 10.0, knowledge: str = "own") -> UpdateAttack:

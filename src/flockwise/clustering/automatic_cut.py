@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from math import sqrt
 
 import numpy as np
-from scipy.cluster import hierarchy
 
 from flockwise.types import Square
 
@@ -40,6 +39,8 @@ def automatic_threshold(distance: Square, merges: np.ndarray) -> float:
     count = len(distance)
     if count < 4:
         return float(merges[-1, 2]) if len(merges) else 0.0
+    from scipy.cluster import hierarchy  # here, because importing it is slow
+
     leaves = hierarchy.leaves_list(merges)
     ordered = distance[np.ix_(leaves, leaves)]
     excess_sums, plain_sums = _running_sums(_excess(ordered)), _running_sums(ordered)
