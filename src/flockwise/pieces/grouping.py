@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from flockwise.clustering import bipartition
 from flockwise.pieces.evidence import Known
+from flockwise.pieces.separation import Kind, separation
 from flockwise.types import Labels, Square
 
-Kind = Literal["similarity", "distance", "points"]
+FEWEST_TO_REFINE = 4  # clients; separation means little among fewer
 
 
 @dataclass(frozen=True)
@@ -65,32 +66,20 @@ def as_kind(square: Square, measure: Measure, wanted: Kind, power: float = 1.0) 
     return np.asarray(np.clip(scaled, 0.0, 1.0) ** power)
 
 
-def separation(square: Square, labels: Labels, kind: Kind) -> float:
-    """How far apart flocks are, in standard deviations of the values inside flocks.
-
-    Near 0 for flocks drawn at random out of one population; noise alone stays well below 1.
-    """
-    sign = 1.0 if kind == "similarity" else -1.0
-    pairs = np.triu_indices(len(labels), k=1)
-    values = sign * square[pairs]
-    inside = (labels[:, None] == labels[None, :])[pairs] & np.isfinite(values)
-    across = ~inside & np.isfinite(values)
-    if not inside.any() or not across.any():
-        return 0.0
-    spread = float(np.sqrt((values[inside].var() + values[across].var()) / 2))
-    gap = float(values[inside].mean() - values[across].mean())
-    return gap / spread if spread > 0 else (np.inf if gap > 0 else 0.0)
-
-
 @dataclass(frozen=True)
 class Clustered:
-    """Compare, cluster, and keep the flocks only if they are further apart than noise."""
+    """Compare, cluster, and keep the flocks only if they are further apart than noise.
+
+    `refine` looks inside each flock again, and splits it if the parts are separated by at least that much:
+    modularity on a dense graph merges flocks that are somewhat alike.
+    """
 
     measure: Measure
     cluster: Callable[[np.ndarray], Labels]
     takes: Kind
     power: float = 1.0
     min_separation: float = 0.0
+    refine: float | None = None
     describe: Callable[[np.ndarray, Labels], Mapping[str, float]] | None = None
     draw: Callable[[np.ndarray], Mapping[str, np.ndarray]] | None = None
 
@@ -103,11 +92,29 @@ class Clustered:
             known.rows if self.takes == "points" else as_kind(square, self.measure, self.takes, self.power)
         )
         labels = np.asarray(self.cluster(taken), dtype=np.int64)
+        if self.refine is not None and self.takes != "points":
+            labels = self._refined(square, taken, labels)
         apart = separation(square, labels, self.measure.kind)
         facts = {"separation": apart, **(self.describe(taken, labels) if self.describe else {})}
         if apart < self.min_separation:
             labels = np.zeros_like(labels)
         return Found(known.clients, labels, square, facts, self.draw(taken) if self.draw else {})
+
+    def _refined(self, square: Square, taken: np.ndarray, labels: Labels) -> Labels:
+        labels, waiting = labels.copy(), list(range(int(labels.max()) + 1))
+        while waiting:
+            members = np.flatnonzero(labels == waiting.pop())
+            if len(members) < FEWEST_TO_REFINE:
+                continue
+            inner = np.ix_(members, members)
+            parts = np.asarray(self.cluster(taken[inner]), dtype=np.int64)
+            if parts.max() > 0 and separation(square[inner], parts, self.measure.kind) >= (
+                self.refine or 0.0
+            ):
+                flock, fresh = labels[members[0]], int(labels.max())
+                labels[members] = np.where(parts == 0, flock, fresh + parts)
+                waiting += np.unique(labels[members]).tolist()
+        return labels
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,9 @@ class FlHcOptions(JudgeOptions):
     metric: Literal["l1", "l2", "cosine"] = "l1"
     linkage: Literal["average", "complete", "single", "ward"] = "complete"
     threshold: float | Literal["auto"] = "auto"
+    min_separation: float = Field(
+        3.0, ge=0, description="with auto: flocks less apart than this are not real"
+    )
     repeat: int | None = Field(None, ge=2, description="cluster again every so many rounds")
     start: Literal["joint", "members"] = "joint"
     follow: float | None = Field(None, ge=0, description="move clients that do this much better elsewhere")
@@ -46,6 +49,7 @@ def fl_hc(options: FlHcOptions, setting: Setting) -> Method:
             measure=MEASURES[options.metric],
             cluster=lambda away: agglomerative(away, options.linkage, options.threshold),  # l.10
             takes="distance",
+            min_separation=options.min_separation if options.threshold == "auto" else 0.0,
             draw=lambda away: {"dendrogram": dendrogram(away, options.linkage)},
         ),
         when=Every(options.rounds_before + 1, options.repeat, census=True),  # l.3

@@ -35,6 +35,9 @@ class FlicOptions(JudgeOptions):
     self_loops: bool = Field(False, description="keep each client's similarity with itself in the graph")
     max_age: int | None = Field(None, ge=1, description="ignore updates older than this many rounds")
     min_separation: float = Field(1.0, ge=0, description="0 acts on whatever Louvain returns")
+    refine: float | None = Field(
+        3.0, ge=0, description="split a flock whose parts are this far apart; 1000: never"
+    )
     follow: float | None = Field(None, ge=0, description="move clients that do this much better elsewhere")
 
 
@@ -51,6 +54,7 @@ def flic(options: FlicOptions, setting: Setting) -> Method:
             ),  # l.14
             takes="similarity",
             min_separation=options.min_separation,
+            refine=options.refine,
             describe=lambda graph, labels: {"modularity": modularity(graph, labels, options.resolution)},
         ),
         when=WhenStable(options.patience) if options.warmup == "auto" else Every(options.warmup, every=None),
