@@ -68,7 +68,9 @@ def _story(run: Run, numbers: dict[str, Any]) -> str:
         parts.append(
             f"Since round {numbers['turn']} they train in flocks, {int(numbers['flocks'])} at the end."
         )
-    elif numbers["turn"] is None:
+    elif numbers["turn"] is not None:
+        parts.append(f"Clients were told apart in round {numbers['turn']}.")
+    else:
         parts.append(
             "No flocks were told apart."
             if (numbers["flocks"] or 0) <= 1

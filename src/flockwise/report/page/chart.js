@@ -115,7 +115,7 @@ function roundAxis(rounds, more) {
 }
 
 function legend(more) {
-  return { type: "scroll", top: 4, left: 0, textStyle: { color: css("soft") }, pageTextStyle: { color: css("soft") }, icon: "roundRect",
+  return { type: "scroll", top: 2, left: 0, padding: [6, 4], textStyle: { color: css("soft") }, pageTextStyle: { color: css("soft") }, icon: "roundRect",
     itemWidth: 14, itemHeight: 8, ...more };
 }
 

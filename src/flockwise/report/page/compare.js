@@ -1,7 +1,7 @@
 // Several runs: curves with bands over seeds, attack by rule, final numbers, what differs.
 
 const COMPARED = "accuracy";
-const LOWER = ["loss", "train_loss", "accuracy_std", "rejected"], NEITHER = ["flocks", "apart", "participants"];
+const LOWER = ["loss", "test_loss", "train_loss", "accuracy_std", "rejected"], NEITHER = ["flocks", "apart", "participants"];
 // Two-sided 95 % points of Student's t for 1, 2, ... degrees of freedom.
 const STUDENT = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.2, 2.18, 2.16, 2.14, 2.13];
 

@@ -1,0 +1,22 @@
+"""Choose a format, write the files."""
+
+from pathlib import Path
+
+from flockwise.errors import InputError
+from flockwise.export.extras import write_mlflow, write_parquet, write_tensorboard
+from flockwise.export.tables import tables
+from flockwise.export.text_files import write_csv, write_json_lines
+from flockwise.store import open_run
+
+TABLES = {"csv": write_csv, "jsonl": write_json_lines, "parquet": write_parquet}
+TRACKERS = {"tensorboard": write_tensorboard, "mlflow": write_mlflow}
+FORMATS = (*TABLES, *TRACKERS)
+
+
+def export_run(run_path: Path, to: str, out: Path) -> list[Path]:
+    """Write a run's numbers into the folder `out`; the files written."""
+    if to not in FORMATS:
+        raise InputError(f"to = {to!r}: must be one of {', '.join(FORMATS)}")
+    run, out = open_run(run_path), Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    return TABLES[to](tables(run), out) if to in TABLES else TRACKERS[to](run, out)

@@ -1,0 +1,49 @@
+"""Tables as CSV that a spreadsheet may open without harm, and as JSON lines."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from flockwise.export.tables import Table
+from flockwise.store.files import write_atomically
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet tells a formula from a text
+
+
+def write_csv(found: dict[str, Table], out: Path) -> list[Path]:
+    """One file for each table; texts that would be formulas get a quote in front."""
+    written = []
+    for name, table in found.items():
+        text = io.StringIO(newline="")
+        rows = csv.writer(text)
+        rows.writerow([cell(title) for title in table])
+        rows.writerows([cell(value) for value in row] for row in zip(*table.values(), strict=True))
+        written.append(_write(out / f"{name}.csv", text.getvalue()))
+    return written
+
+
+def write_json_lines(found: dict[str, Table], out: Path) -> list[Path]:
+    """One file for each table, one object for each row."""
+    written = []
+    for name, table in found.items():
+        rows = (dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True))
+        written.append(
+            _write(out / f"{name}.jsonl", "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows))
+        )
+    return written
+
+
+def cell(value: Any) -> Any:
+    """A value as a CSV cell: client names are anyone's text, so none may act as a formula."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, str) and value.lstrip(" ").startswith(FORMULA):
+        return f"'{value}"
+    return value
+
+
+def _write(path: Path, content: str) -> Path:
+    write_atomically(path, content.encode("utf-8", "surrogatepass"))
+    return path
