@@ -3,7 +3,6 @@
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.cluster import hierarchy
 
 from flockwise.clustering.automatic_cut import automatic_threshold
 from flockwise.clustering.checks import check_points, in_order, square
@@ -36,6 +35,8 @@ def agglomerative(
         height = float(threshold)
     if len(matrix) == 1:
         return np.zeros(1, dtype=np.int64)
+    from scipy.cluster import hierarchy  # here, because importing it is slow
+
     return in_order(hierarchy.fcluster(merges, height, criterion="distance"))
 
 
@@ -48,6 +49,8 @@ def dendrogram(
     matrix = _distances(distance, points)
     if len(matrix) == 1:
         return np.empty((0, 4))
+    from scipy.cluster import hierarchy
+
     upper = matrix[np.triu_indices(len(matrix), 1)]
     merges: np.ndarray = hierarchy.linkage(upper, method=linkage)
     return merges
