@@ -152,8 +152,8 @@ class Deployment:
     def _spawn(self, name: str, command: list[str], **about: int) -> None:
         with open(self.folder / "logs" / f"{name}.log", "ab") as log:
             process = subprocess.Popen(
-                command, env={**environment(self.home), _MARK: str(self.folder)}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                cwd=self.folder, start_new_session=True,
+                command, env={**environment(self.home), _MARK: str(self.folder)}, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, cwd=self.folder, start_new_session=True,
             )  # fmt: skip
         entry = {"pid": process.pid, "started": _started(process.pid), **about}
         (self.folder / "processes.json").write_text(json.dumps({**self.processes, name: entry}))

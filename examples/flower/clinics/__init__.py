@@ -1,0 +1,1 @@
+"""Clinics that code diagnoses in two different ways."""

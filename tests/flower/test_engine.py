@@ -1,0 +1,131 @@
+"""Flower as the engine of a config: the same bits as the local engine, whatever happens to nodes."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr", reason="needs flockwise[flower]")
+
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
+
+import flockwise
+from flockwise.config import parse_config
+from flockwise.errors import ConfigError, EngineError
+from flockwise.flower.engine import serving
+from flockwise.flower.mail import Mail
+from flockwise.flower.worker_app import worker_app
+
+from .fake_grid import FakeGrid, FakeNode
+
+BASE = {
+    "seed": 3,
+    "rounds": 4,
+    "split": {"name": "label_swap", "clients": 7, "groups": 2},
+    "model": {"name": "softmax"},
+    "training": {"batch_size": 20},
+    "sampling": {"fraction": 0.7},
+    "engine": {"workers": 1, "path": "generic", "timeout": 5, "retries": 1},
+    "checkpoint": {"every": 1},
+}
+STRATEGIES = {
+    "flic": {"strategy": {"name": "flic", "warmup": 2}, "sampling": {"fraction": 1.0}},
+    "ifca": {"strategy": {"name": "ifca", "flocks": 2}},
+    "communities": {"strategy": {"name": "communities", "attribution": "wnn"}},
+    "mini-fl": {"strategy": {"name": "mini-fl", "collect": 1}},
+    "attacked": {
+        "strategy": {"name": "fedavg"}, "aggregation": {"name": "fltrust"}, "root": {"samples": 50},
+        "attack": {"name": "reverse", "clients": 2},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def fast_clock(monkeypatch):
+    original = Mail.__init__
+    monkeypatch.setattr(
+        Mail, "__init__", lambda self, grid, pause: original(self, grid, pause, grid.clock, grid.sleep)
+    )
+
+
+def grid_for(config, nodes=3):
+    text = json.dumps(parse_config(config).model_dump(mode="json", exclude_none=True))
+    return FakeGrid([FakeNode(p, worker_app(text, "."), name=f"node-{p}") for p in range(nodes)])
+
+
+def on_flower(config, path, grid=None, **more):
+    config = {**config, "engine": {**config["engine"], "name": "flower"}}
+    with serving(grid or grid_for(config)):
+        return flockwise.run(config, out=path, **more)
+
+
+def assert_same(one, other):
+    ours, theirs = one.checkpoint(), other.checkpoint()
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+    np.testing.assert_array_equal(one.facts["accuracy"], other.facts["accuracy"])
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_kind_of_plan_gives_the_same_bits_as_the_local_engine(name, tmp_path):
+    config = {**BASE, **STRATEGIES[name]}
+    assert_same(flockwise.run(config, out=tmp_path / "local"), on_flower(config, tmp_path / "flower"))
+
+
+def test_a_run_goes_on_with_other_nodes_to_the_same_bits(tmp_path):
+    config = {**BASE, **STRATEGIES["flic"]}
+    on_flower(config, tmp_path / "run", stop=lambda: True)
+    with serving(grid_for(config, nodes=2)):
+        resumed = flockwise.resume(tmp_path / "run")
+    assert_same(flockwise.run(config, out=tmp_path / "local"), resumed)
+
+
+def garbage(message, reply):
+    return [Message(RecordDict({"reports": ConfigRecord({"reports": "not json"})}), reply_to=message)]
+
+
+def other_clients(message, reply):
+    """A node that reports for clients it was not given."""
+    content = RecordDict({
+        "arrays": ArrayRecord({str(c): Array(np.zeros(650, dtype=np.float32)) for c in range(7)}),
+        "reports": ConfigRecord({"reports": json.dumps([[c, 10, 0, 0.0] for c in range(-1, 9)])}),
+    })  # fmt: skip
+    return [Message(content, reply_to=message)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "lost"),
+    [(lambda m, r: None, "late", True), (garbage, "rejected", True), (other_clients, None, False)],
+)
+def test_a_bad_node_costs_only_the_clients_it_was_given(fault, kind, lost, tmp_path):
+    config = {**BASE, **STRATEGIES["flic"], "rounds": 1, "evaluation": {"every": 1}}
+    grid = grid_for({**config, "engine": {**config["engine"], "name": "flower"}})
+    grid.nodes[1].fault = fault
+    found = on_flower(config, tmp_path / "run", grid)
+    assert found.facts["participants"][0] == (5 if lost else 7)
+    told = [event for event in found.events if event.kind in ("late", "rejected")]
+    assert [event.kind for event in told] == ([kind] if lost else [])
+    if lost:
+        assert len(told[0].detail["clients"]) == 2
+
+
+def test_when_no_node_answers_the_run_ends_and_can_go_on(tmp_path):
+    config = {**BASE, **STRATEGIES["flic"]}
+    grid = grid_for({**config, "engine": {**config["engine"], "name": "flower"}}, nodes=2)
+    for node in grid.nodes:
+        node.fault = lambda m, r: None if m.metadata.group_id == "3" else [r]
+    with pytest.raises(EngineError, match="round 3: no node answered, 2 times"):
+        on_flower(config, tmp_path / "run", grid)
+    assert flockwise.open_run(tmp_path / "run").state == "failed"
+    with serving(grid_for(config)):
+        resumed = flockwise.resume(tmp_path / "run")
+    assert_same(flockwise.run(config, out=tmp_path / "local"), resumed)
+
+
+def test_objects_that_cannot_travel_are_refused(tmp_path):
+    import torch
+
+    config = {**BASE, "engine": {**BASE["engine"], "name": "flower"}}
+    with pytest.raises(ConfigError, match="by name"):
+        flockwise.run(config, out=tmp_path / "run", model=torch.nn.Linear(64, 10))
