@@ -15,7 +15,7 @@ from pathlib import Path
 from flockwise.training.native.match import Unsupported
 
 _FLAGS = (
-    "-O3", "-std=gnu++2a", "-shared", "-fPIC", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math",
+    "-O2", "-std=gnu++2a", "-shared", "-fPIC", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math",
 )  # fmt: skip
 _NAMES = {16: "AVX-512", 8: "AVX2", 4: "128-bit"}
 

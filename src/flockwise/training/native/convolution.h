@@ -167,6 +167,15 @@ inline void collect(const Convolution& conv, const float* gradient, int64_t stri
   if (back && pool == 2) collect_by_pixel<4>(conv, gradient, stride, choice, lists);
 }
 
+// Call body(Size<kernel>) for the kernels that there are.
+template <class Body>
+inline void with_kernel(int64_t kernel, Body body) {
+  if (kernel == 1) body(Size<1>{});
+  if (kernel == 3) body(Size<3>{});
+  if (kernel == 5) body(Size<5>{});
+  if (kernel == 7) body(Size<7>{});
+}
+
 // Add to weight_gradient, [outputs][taps]: each gradient times the pixels that the kernel saw there.
 //
 // V vectors of channels at a time, so that the part of the plane that is read stays in the first-level cache.
@@ -209,7 +218,7 @@ inline void backward_weights(const Convolution& conv, const Lists& lists, const 
       backward_weights_of<1, v.value>(conv, lists, plane, gradient, start * LANES);
     });
   else
-    for_tiles<7>(conv.kernel, [&](auto pixels, int64_t) {
+    with_kernel(conv.kernel, [&](auto pixels) {
       for (int64_t channel = 0; channel < conv.channels; channel += chunk_lanes(conv))
         if (chunk_lanes(conv) == LANES)
           backward_weights_of<pixels.value, 1>(conv, lists, plane, gradient, channel);
@@ -269,7 +278,7 @@ inline void backward_pixels(const Convolution& conv, const Lists& lists, const f
     if (conv.pool == 1) backward_pixels_of<pixels.value, v.value, 1>(conv, lists, packed, back);
     else backward_pixels_of<pixels.value, v.value, 2>(conv, lists, packed, back);
   };
-  for_tiles<7>(conv.kernel, [&](auto pixels, int64_t) {
+  with_kernel(conv.kernel, [&](auto pixels) {
     if (chunk_lanes(conv) == LANES) with_pool(pixels, Size<1>{});
     else with_pool(pixels, Size<2>{});
   });

@@ -14,7 +14,7 @@ struct Linear {
 
 // Blocks of a few kilobytes that stay in the first-level cache while all rows of the batch pass by.
 constexpr int64_t DEPTH_BLOCK = 512, OUTPUT_BLOCK = 48, INPUT_BLOCK = 128;
-constexpr int DOT_ROWS = REGISTERS > 16 ? 6 : 3, DOT_COLUMNS = 4;
+constexpr int DOT_ROWS = REGISTERS > 16 ? 4 : 3, DOT_COLUMNS = 4;
 constexpr int64_t GROUP = 2 * DOT_COLUMNS;
 
 // result[b][o] = bias[o] + rows[b] . weights[o], rectified if the layer says so.

@@ -110,7 +110,7 @@ inline void for_tiles(int64_t count, Body body) {
 }
 
 // Tiles of the product below: up to this many rows, by two vectors (one where only one is left).
-constexpr int TILE_ROWS = (REGISTERS - 4) / 2 > 12 ? 12 : (REGISTERS - 4) / 2;
+constexpr int TILE_ROWS = REGISTERS > 16 ? 8 : 6;
 
 template <class Body>
 inline void for_columns(int64_t count, Body body) {
