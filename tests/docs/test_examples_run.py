@@ -17,7 +17,9 @@ def _blocks(page: str, language: str) -> list[str]:
 @pytest.mark.parametrize("number", range(3))
 def test_python_examples_run(number: int, tmp_path: Path) -> None:
     code = _blocks("python.md", "python")[number]
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     if number == 2:
         assert done.stdout.split() == ["[0", "0", "0", "1", "1", "1]"]

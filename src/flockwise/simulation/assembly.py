@@ -41,6 +41,7 @@ class Parts:
     adversary: Adversary | None
     channel: Channel
     layout: Layout
+    later: Federation | None = None  # the federation once some clients' data has changed
 
 
 def assemble(
@@ -74,7 +75,9 @@ def assemble(
         engine = LocalEngine(
             bench, config.engine.workers, most_models=method.models + federation.clients + 64
         )
-    return Parts(federation, server, engine, adversary, make_channel(config, federation.clients), layout)
+    return Parts(
+        federation, server, engine, adversary, make_channel(config, federation.clients), layout, bench.later
+    )
 
 
 def make_workbench(

@@ -141,7 +141,10 @@ def _loop(
 ) -> None:
     server, state = parts.server, "finished"
     attackers = parts.adversary.clients if parts.adversary else frozenset()
-    truth = ground_truth(parts.federation, attackers)
+    truth = [
+        ground_truth(federation or parts.federation, attackers)
+        for federation in (parts.federation, parts.later)
+    ]
     try:
         while server.round < config.rounds:
             started = time.perf_counter()
@@ -151,21 +154,12 @@ def _loop(
             tested = None
             if server.round % config.evaluation.every == 0 or last:
                 tested = parts.engine.evaluate(server.round, *server.assignment())
-            current = truth
-            if (
-                truth is not None
-                and config.faults.drift_clients
-                and server.round >= config.faults.drift_round
-            ):
-                from flockwise.simulation.assembly import drifted
-
-                later = drifted(parts.federation, config.faults.drift_clients, config.seed)
-                current = ground_truth(later, attackers)
-            full = recorded(record, tested, current, attackers, [*asked, *events])
+            drifted = parts.later is not None and server.round >= config.faults.drift_round
+            full = recorded(record, tested, truth[drifted], attackers, [*asked, *events])
             seconds = time.perf_counter() - started
             stopping = not last and stop()
             writer.commit(
-                full.round, seconds, full.facts, full.arrays, full.events, server.state.to_arrays(),
+                full.round, seconds, full.facts, full.arrays, full.events, server.state.to_arrays,
                 last=last or stopping or bool(asked),
             )  # fmt: skip
             settle()
@@ -260,7 +254,9 @@ def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.nda
         events = [Event(e.kind, e.message, e.client, e.detail) for e in parent.events if e.round == round]
         if round < at:
             writer.policy = replace(writer.policy, every=10**9)
-        writer.commit(round, float(parent.seconds[place]), facts, kept, events, saved, last=round == at)
+        writer.commit(
+            round, float(parent.seconds[place]), facts, kept, events, lambda: saved, last=round == at
+        )
 
 
 def _as_config(

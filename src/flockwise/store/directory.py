@@ -4,7 +4,7 @@ import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +71,18 @@ class RunWriter:
 
     def commit(
         self, round: int, seconds: float, facts: Mapping[str, float], arrays: Mapping[str, np.ndarray],
-        events: Sequence[Event], state: Mapping[str, np.ndarray], last: bool = False,
+        events: Sequence[Event], state: Mapping[str, np.ndarray] | Callable[[], Mapping[str, np.ndarray]], last: bool = False,
     ) -> None:  # fmt: skip
-        """Commit a round: its checkpoint first (if one is due), then everything in one transaction."""
+        """Commit a round: its checkpoint first (if one is due), then everything in one transaction.
+
+        `state` may be a function, called only if a checkpoint is due: the arrays can be a gigabyte.
+        """
         name = mark = None
         if last or self.policy.due(round):
             started = time.perf_counter()
-            name, mark = write_checkpoint(self.path / "checkpoints", round, dict(state))
+            name, mark = write_checkpoint(
+                self.path / "checkpoints", round, dict(state() if callable(state) else state)
+            )
             self.policy.wrote(time.perf_counter() - started)
         files.step("before commit")
         with self._transaction():

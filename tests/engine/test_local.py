@@ -1,0 +1,115 @@
+import os
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from flockwise.data import Federation
+from flockwise.engine import LocalEngine, Workbench
+from flockwise.engine.arena import Arena
+from flockwise.engine.pool import Pool
+from flockwise.errors import EngineError
+from flockwise.messages import Plan, Task
+from flockwise.models import Layout, build
+from flockwise.training import Recipe
+
+
+def _federation(empty: bool = False) -> Federation:
+    rng = np.random.default_rng(0)
+    clients = []
+    for size in (30, 12, 40, 25):
+        x = rng.random((size, 4, 4, 1)).astype(np.float32)
+        y = (x.mean(axis=(1, 2, 3)) > 0.5).astype(int)
+        clients.append(((x, y), (x[:5], y[:5])))
+    federation = Federation.from_arrays(clients, classes=2)
+    if not empty:
+        return federation
+    nothing = replace(federation.shards[0], train=np.zeros(0, np.int64))
+    return Federation(federation.dataset, (*federation.shards, nothing))
+
+
+def _engine(workers: int, empty: bool = False) -> LocalEngine:
+    module = build("softmax", (1, 4, 4), 2, seed=0)
+    return LocalEngine(Workbench(_federation(empty), module, Recipe(2, 8, 0.5)), workers)
+
+
+def _plan(kind: str = "train", models: int = 1, clients: int = 4) -> Plan:
+    size = Layout.of(build("softmax", (1, 4, 4), 2, seed=0)).size
+    rows = np.random.default_rng(1).normal(0, 0.1, (models, size)).astype(np.float32)
+    tasks = tuple(Task(client, tuple(range(models))) for client in range(clients))
+    return Plan(1, kind, rows, tasks)  # type: ignore[arg-type]
+
+
+def test_replies_come_in_order_and_do_not_depend_on_workers() -> None:
+    answers = []
+    for workers in (1, 2, 3):
+        engine = _engine(workers)
+        answers.append(engine.train(_plan()))
+        engine.close()
+    for other in answers[1:]:
+        assert [reply.client for reply in other] == [0, 1, 2, 3]
+        for one, two in zip(answers[0], other, strict=True):
+            assert one.update.tobytes() == two.update.tobytes()
+            assert (one.samples, one.loss) == (two.samples, two.loss)
+
+
+def test_a_client_that_is_offered_several_models_trains_the_best() -> None:
+    engine = _engine(1)
+    plan = _plan(models=3)
+    replies = engine.train(plan)
+    bench = engine._bench
+    for reply in replies:
+        x, y = bench.data(reply.client, "train", 1)
+        losses = [bench._trainer.losses(model, x, y)[0] for model in plan.models]
+        assert reply.chosen == int(np.argmin(losses))
+
+
+def test_validation_scores_every_model() -> None:
+    engine = _engine(1)
+    for scores in engine.validate(_plan("validate", models=2)):
+        assert len(scores.accuracies) == len(scores.losses) == 2
+
+
+def test_a_client_without_training_data_is_missing_from_the_answer() -> None:
+    engine = _engine(1, empty=True)
+    assert [reply.client for reply in engine.train(_plan(clients=5))] == [0, 1, 2, 3]
+
+
+def test_only_changed_models_are_tested_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, tested = _engine(1), []
+    handle = engine._handle
+    monkeypatch.setattr(engine, "_handle", lambda job: tested.extend(job["clients"]) or handle(job))
+    models = _plan(models=2).models
+    first = engine.evaluate(1, models, np.array([0, 0, 1, 1]))
+    assert tested == [0, 1, 2, 3]
+    second = engine.evaluate(2, models, np.array([0, 1, 1, 1]))
+    assert tested == [0, 1, 2, 3, 1]
+    assert first.accuracy[0] == second.accuracy[0]
+
+
+def test_a_worker_that_dies_is_an_error_that_says_what_to_do() -> None:
+    pool = Pool(2, lambda job: os.kill(os.getpid(), signal.SIGKILL) or {})  # type: ignore[func-returns-value]
+    with pytest.raises(EngineError, match="resume the run"):
+        list(pool.run([{"job": 1}, {"job": 2}]))
+    pool.close()
+
+
+def test_a_worker_that_fails_says_why_and_lives_on() -> None:
+    def handler(job: dict[str, int]) -> dict[str, int]:
+        return {"answer": 10 // job["number"]}
+
+    pool = Pool(2, handler)
+    with pytest.raises(EngineError, match="ZeroDivisionError"):
+        list(pool.run([{"number": 0}]))
+    assert sorted(answer["answer"] for answer in pool.run([{"number": n} for n in (1, 2, 5)])) == [2, 5, 10]
+    pool.close()
+
+
+def test_shared_memory_leaves_no_name_behind() -> None:
+    before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    arena = Arena(4, 3)
+    arena.rows[2] = 7
+    after = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    assert before == after
+    assert arena.rows.sum() == 21

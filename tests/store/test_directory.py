@@ -1,0 +1,142 @@
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flockwise.errors import RunError
+from flockwise.messages import Event
+from flockwise.store import create_run, files, list_runs, open_run, reopen_run
+from flockwise.store.policy import CheckpointPolicy
+
+
+def _write(path: Path, rounds: int = 4, **policy: object) -> None:
+    with create_run(
+        path, {"rounds": rounds, "none": None}, {"seed": 1}, CheckpointPolicy(every=1, **policy)
+    ) as writer:
+        for round in range(1, rounds + 1):
+            state = {"round": np.array([round]), "models": np.full((1, 3), round, np.float32)}
+            writer.commit(
+                round, 0.5, {"accuracy": round / 10, "nothing": float("nan")}, {"flock": np.arange(3)},
+                [Event("flocks", "found", None, {"sizes": np.array([1, 2])})], state,
+            )  # fmt: skip
+        writer.about(state="finished")
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    _write(tmp_path / "run")
+    run = open_run(tmp_path / "run")
+    assert run.state == "finished"
+    assert run.rounds.tolist() == [1, 2, 3, 4]
+    assert run.facts["accuracy"].tolist() == [0.1, 0.2, 0.3, 0.4]
+    assert np.isnan(run.facts["nothing"]).all()
+    assert run.array("flock")[1].shape == (4, 3)
+    assert run.events[0].detail == {"sizes": [1, 2]}
+    assert run.metrics.loc[2, "accuracy"] == 0.2
+    assert run.config == {"rounds": 4}
+    assert run.checkpoint()["models"][0, 0] == 4
+
+
+def test_old_checkpoints_go_and_named_ones_stay(tmp_path: Path) -> None:
+    _write(tmp_path / "run", rounds=8, keep=2, at=frozenset({3}))
+    assert open_run(tmp_path / "run").checkpoints == [3, 7, 8]
+    assert len(list((tmp_path / "run" / "checkpoints").iterdir())) == 3
+
+
+def test_a_bit_flipped_anywhere_in_a_checkpoint_is_noticed(tmp_path: Path) -> None:
+    _write(tmp_path / "run")
+    path = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
+    whole = path.read_bytes()
+    for position in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << (position % 8)
+        path.write_bytes(bytes(damaged))
+        with pytest.raises(RunError, match="damaged"):
+            open_run(tmp_path / "run").checkpoint(4)
+
+
+def test_a_checkpoint_cut_at_any_length_is_passed_over(tmp_path: Path) -> None:
+    _write(tmp_path / "run")
+    path = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 11):
+        path.write_bytes(whole[:length])
+        with reopen_run(tmp_path / "run", CheckpointPolicy()) as writer:
+            found = writer._database.execute(
+                "SELECT max(round) FROM rounds WHERE checkpoint IS NOT NULL"
+            ).fetchone()
+            assert found[0] == 4
+        assert open_run(tmp_path / "run").checkpoint(3)["models"][0, 0] == 3
+
+
+def test_resuming_forgets_what_came_after_the_checkpoint(tmp_path: Path) -> None:
+    _write(tmp_path / "run")
+    sorted((tmp_path / "run" / "checkpoints").iterdir())[-1].write_bytes(b"")
+    with reopen_run(tmp_path / "run", CheckpointPolicy()) as writer:
+        saved = writer.newest_checkpoint()
+    assert saved is not None
+    assert saved[0] == 3
+    assert open_run(tmp_path / "run").rounds.tolist() == [1, 2, 3]
+
+
+def test_a_run_that_nobody_writes_is_interrupted(tmp_path: Path) -> None:
+    with create_run(tmp_path / "run", {}, {}, CheckpointPolicy()) as writer:
+        assert open_run(tmp_path / "run").state == "running"
+        writer.close()
+    assert open_run(tmp_path / "run").state == "interrupted"
+
+
+def test_broken_and_newer_runs_are_said_to_be_so(tmp_path: Path) -> None:
+    _write(tmp_path / "newer")
+    database = sqlite3.connect(tmp_path / "newer" / "run.sqlite")
+    database.execute("UPDATE about SET value = '99' WHERE key = 'format'")
+    database.commit()
+    database.close()
+    _write(tmp_path / "broken")
+    (tmp_path / "broken" / "run.sqlite").write_bytes(b"this is no database, just text that goes on" * 50)
+    _write(tmp_path / "whole")
+    found = {path.name: run for path, run in list_runs(tmp_path)}
+    assert "newer Flockwise" in str(found["newer"])
+    assert "cannot be read" in str(found["broken"])
+    assert not isinstance(found["whole"], RunError)
+
+
+def test_every_file_operation_that_fails_leaves_the_old_content_or_the_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, fails_at, clean = tmp_path / "file", 0, False
+    path.write_bytes(b"old content")
+    while not clean:
+        fails_at += 1
+        seen = 0
+
+        def fail(name: str) -> None:
+            nonlocal seen
+            seen += 1
+            if seen == fails_at:  # noqa: B023
+                raise OSError(5, "Input/output error")
+
+        monkeypatch.setattr(files, "step", fail)
+        try:
+            files.write_atomically(path, b"new content")
+            clean = True
+        except OSError:
+            assert path.read_bytes() in (b"old content", b"new content")
+    assert fails_at > 5
+    assert path.read_bytes() == b"new content"
+
+
+def test_the_auto_policy_spends_a_twentieth_of_the_time() -> None:
+    policy = CheckpointPolicy()
+    assert policy.due(1)
+    policy.wrote(10.0)
+    assert not policy.due(2)
+    policy._last -= 300
+    assert policy.due(3)
+
+
+def test_environment_that_cannot_be_read_is_empty(tmp_path: Path) -> None:
+    _write(tmp_path / "run")
+    (tmp_path / "run" / "environment.json").write_text(json.dumps([1]))
+    assert open_run(tmp_path / "run").environment == {}
