@@ -27,11 +27,13 @@ def bulyan(updates: Any, f: int) -> Vector:
     as_count(f, "f", 0)
     need_clients(len(rows), 4 * f + 3, f, "Bulyan")
     chosen = bulyan_selection(rows, squared_distances(rows), f)
-    picked = np.ascontiguousarray(rows[np.sort(chosen)])
+    members = np.sort(chosen)
     count = len(chosen) - 2 * f
     if len(chosen) <= NETWORK:
-        return each_network_block(picked, 0, len(chosen), lambda values: _closest_of_rows(values, count))
-    return each_sorted_block(picked, lambda block: closest_mean(block, count))
+        return each_network_block(
+            rows, 0, len(chosen), lambda values: _closest_of_rows(values, count), members
+        )
+    return each_sorted_block(rows, lambda block: closest_mean(block, count), members)
 
 
 def bulyan_selection(rows: Updates, distances: Square, f: int) -> NDArray[np.intp]:
