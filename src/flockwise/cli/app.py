@@ -17,6 +17,8 @@ COMMANDS = {
     "runs": ("looking", "runs", "List runs with state, round and accuracy."),
     "show": ("looking", "show", "Show one run in the terminal."),
     "report": ("looking", "report", "Write the HTML report of one or several runs."),
+    "serve": ("serving", "serve", "Watch runs live in a browser."),
+    "export": ("looking", "export", "Write a run's numbers as CSV, JSON lines, Parquet, ..."),
     "list": (
         "listing",
         "list_pieces",

@@ -74,6 +74,23 @@ def report(run_paths: tuple[Path, ...], out: Path | None) -> None:
     click.echo(write_report(list(run_paths), out))
 
 
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    type=click.Choice(["csv", "jsonl", "parquet", "tensorboard", "mlflow"]),
+    default="csv",
+    show_default=True,
+)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="The folder to write into.")
+def export(run: Path, to: str, out: Path | None) -> None:
+    """Write the numbers of RUN for other tools."""
+    from flockwise.export import export_run
+
+    for file in export_run(run, to, out or run / f"export-{to}"):
+        click.echo(file)
+
+
 def _row(path: Path, found: Any) -> dict[str, Any]:
     if isinstance(found, Exception):
         return {

@@ -1,5 +1,6 @@
 """demo, run, resume and fork."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,10 @@ def demo(attack: bool, out: Path | None, data: Path | None, as_json: bool, quiet
 @click.option("--engine", type=click.Choice(["local", "flower"]), help="Who trains (engine.name).")
 @click.option("--superlink", help="With --engine flower: run on this SuperLink instead of a simulation.")
 @click.option("--check", is_flag=True, help="Only check the config.")
+@click.option("--serve", is_flag=True, help="Watch it live in a browser beside the run.")
 @_options
 def run(
+    serve: bool,
     config: Path,
     out: Path | None,
     overrides: tuple[str, ...],
@@ -79,7 +82,12 @@ def run(
 
         submit_config(config, out, overrides)
         return
-    _go(lambda **kw: _api().run(config, out=out, overrides=overrides, data=data, **kw), as_json, quiet)
+    with contextlib.ExitStack() as stack:
+        if serve:
+            from flockwise.cli.serving import beside
+
+            stack.enter_context(beside(out.parent if out else Path("runs")))
+        _go(lambda **kw: _api().run(config, out=out, overrides=overrides, data=data, **kw), as_json, quiet)
 
 
 @click.command()
