@@ -1,0 +1,68 @@
+"""FLIC: the right flocks without an all-client round, and wolves told from sheep even in the majority."""
+
+import pytest
+from tests.strategies.playing import play
+
+from flockwise.pieces.state import UNPLACED
+
+SWAP = {"name": "label_swap", "clients": 12, "groups": 3}
+ROTATION = {"name": "rotation", "clients": 12, "groups": 4}
+IID = {"name": "iid", "clients": 12}
+HALF = {"fraction": 0.5}
+
+
+@pytest.mark.parametrize("warmup", [10, "auto"])
+@pytest.mark.parametrize("split", [SWAP, ROTATION], ids=["swap", "rotation"])
+def test_it_finds_the_right_flocks(split, warmup):
+    game = play(rounds=16, split=split, strategy={"name": "flic", "warmup": warmup}, sampling=HALF)
+    assert game.ari == 1.0
+    assert (game.labels != UNPLACED).all()
+    assert len(game.events("flocks")) == 1
+    assert max(record.facts["participants"] for record in game.records) <= 8, "never an all-client round"
+
+
+@pytest.mark.parametrize("warmup", [10, "auto"])
+def test_nothing_is_split_on_iid_data(warmup):
+    game = play(rounds=20, split=IID, strategy={"name": "flic", "warmup": warmup}, sampling=HALF)
+    assert game.server.state.flocks == 1
+
+
+@pytest.mark.parametrize("attackers", [6, 8, 10, 12])
+def test_reversing_attackers_and_only_they_are_set_apart(attackers):
+    game = play(
+        rounds=12, split={"name": "iid", "clients": 20}, attack={"name": "reverse", "clients": attackers},
+        strategy={"name": "flic", "warmup": 6, "judge": "validation", "rollback": True},
+    )  # fmt: skip
+    assert len(game.attackers) == attackers
+    assert game.apart == game.attackers
+    assert game.mean_accuracy > 0.75
+
+
+@pytest.mark.parametrize("judge, right", [("largest", False), ("root", True), ("validation", True)])
+def test_judges_when_wolves_are_the_majority(judge, right):
+    game = play(
+        rounds=12, split={"name": "iid", "clients": 20}, attack={"name": "reverse", "clients": 12},
+        strategy={"name": "flic", "warmup": 6, "judge": judge, "rollback": True}, root={"samples": 60},
+    )  # fmt: skip
+    assert (game.apart == game.attackers) == right
+
+
+def test_the_median_inside_flocks():
+    game = play(rounds=16, strategy={"name": "flic"}, sampling=HALF, aggregation={"name": "median"})
+    assert game.ari == 1.0 and game.mean_accuracy > 0.85
+
+
+def test_a_client_never_heard_before_is_placed_when_it_joins():
+    game = play(
+        rounds=18, strategy={"name": "flic", "warmup": 10, "follow": 0.1},
+        faults={"late_clients": 2, "late_round": 14},
+    )  # fmt: skip
+    placed = game.events("placed")
+    assert {event.client for _, event in placed} == set(game.parts.channel.late)
+    assert {round for round, _ in placed} == {14}
+    assert game.ari == 1.0
+
+
+def test_the_diagonal_can_be_kept():
+    game = play(rounds=12, strategy={"name": "flic", "warmup": 10, "self_loops": True})
+    assert game.ari == 1.0
