@@ -12,12 +12,11 @@ from flockwise.errors import InputError
 from flockwise.models import build
 from flockwise.training import Recipe
 from flockwise.training.generic import GenericTrainer
-from flockwise.training.native import NativeTrainer, Unsupported
-from flockwise.training.native.compiler import load_library
+from flockwise.training.native import NativeTrainer, Unsupported, compiler
 from tests.training.networks import orders_of, plain_loop, relative_to_update, samples, seeded, vector_of
 
 try:
-    load_library()
+    compiler.load_library()
 except Unsupported as reason:
     pytest.skip(f"needs the compiled kernels: {reason}", allow_module_level=True)
 
@@ -181,6 +180,20 @@ def test_a_whole_epoch_stays_as_near_to_float64_as_torch_does(name, shape):
     # Rounding flips a choice of the maximum now and then, in torch as well: hence a factor.
     allowed = 10 * relative_to_update(generic, exact, start) + 1e-5
     assert relative_to_update(native, exact, start) < min(allowed, 1e-2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lanes", [4, 16])
+def test_machines_with_other_vectors_train_the_same(lanes, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    flags = (*compiler._FLAGS, "-O1", "-w", f"-DFLOCKWISE_LANES={lanes}")
+    monkeypatch.setattr(compiler, "_FLAGS", flags)
+    for name in ("two of 5x5", "three of 3x3 without pooling between", "odd channels", "7x7 and 1x1"):
+        module = seeded(*CONVOLUTIONS[name])
+        check_against_float64(module, (module[0].in_channels, 8, 8), Recipe(2, 3, 0.05, momentum=0.5))
+    module = build("mlp", (3, 8, 8), 10, seed=0)
+    check_against_float64(module, (3, 8, 8), Recipe(1, 20, 0.1), n=33, classes=10)
+    assert NativeTrainer(module, (3, 8, 8)).instructions == {4: "128-bit", 16: "AVX-512"}[lanes]
 
 
 def test_equal_maxima_choose_the_first_as_torch_does():

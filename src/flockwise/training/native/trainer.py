@@ -9,6 +9,7 @@ from torch import nn
 from flockwise.errors import EngineError, InputError
 from flockwise.models.layout import Layout
 from flockwise.training.inputs import as_array, check_orders, check_samples
+from flockwise.training.memory import keep_freed_memory
 from flockwise.training.native.compiler import load_library
 from flockwise.training.native.match import match
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
@@ -34,6 +35,7 @@ class NativeTrainer:
 
     def __init__(self, module: nn.Module, sample_shape: tuple[int, ...]) -> None:
         self._specs = match(module, sample_shape)
+        keep_freed_memory()
         self._library, self.instructions = load_library()
         self._size = Layout.of(module).size
         self._sample_shape = tuple(sample_shape)
