@@ -10,9 +10,11 @@ import fake_run
 import pytest
 from asking import Client
 
-from flockwise.dashboard import start
+from flockwise.dashboard import serve, start
 from flockwise.dashboard.guard import is_allowed_host
 from flockwise.errors import InputError
+from flockwise.store import reopen_run
+from flockwise.store.policy import CheckpointPolicy
 
 TOKEN = "a-token-of-some-length"
 
@@ -217,3 +219,24 @@ def test_bad_addresses_and_tokens_are_refused(folder):
         start(folder, token="short")
     with pytest.raises(InputError):
         start(folder, port=99_999)
+
+
+def test_a_run_whose_process_is_gone_is_noticed(folder):
+    path = folder / "byzantine"
+    with served(folder) as client:
+        with reopen_run(path, CheckpointPolicy(every=10**9)):
+            state = {run["id"]: run["state"] for run in client.get("/api/runs").json()["runs"]}
+            assert state["byzantine"] == "running"
+            assert client.get("/api/runs/byzantine").json()["run"]["state"] == "running"
+        state = {run["id"]: run["state"] for run in client.get("/api/runs").json()["runs"]}
+        assert state["byzantine"] == "interrupted"
+        assert client.get("/api/runs/byzantine").json()["run"]["state"] == "interrupted"
+
+
+def test_serving_prints_the_address_and_stops(folder, monkeypatch):
+    told = []
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: [socket.close() for socket in sockets])
+    serve(folder, token=TOKEN, announce=told.append)
+    assert told[0].startswith("Dashboard: http://127.0.0.1:") and told[0].endswith(f"/#token={TOKEN}")
+    serve(folder, host="0.0.0.0", announce=told.append)
+    assert any("Anyone who can reach 0.0.0.0" in line for line in told)

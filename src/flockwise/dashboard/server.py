@@ -13,6 +13,7 @@ import click
 import uvicorn
 
 from flockwise.dashboard.app import create_app
+from flockwise.dashboard.guard import is_loopback
 from flockwise.errors import InputError
 
 
@@ -48,6 +49,8 @@ def serve(
     announce(
         "Only who has the token can release or confirm clients. Ctrl-C stops the dashboard, not the runs."
     )
+    if not is_loopback(host):
+        announce(f"Anyone who can reach {host} can look at the runs; only decisions need the token.")
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
     _server(folder, token, host).run(sockets=[listener])

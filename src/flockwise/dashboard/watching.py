@@ -14,7 +14,7 @@ from flockwise.dashboard.wishes import pending
 from flockwise.errors import FlockwiseError
 from flockwise.report import describe_comparison, describe_run
 from flockwise.report.encoding import number, numbers
-from flockwise.store import Run, list_runs, open_run
+from flockwise.store import Run, open_run
 from flockwise.store.files import is_locked
 
 TROUBLE = (FlockwiseError, OSError, ValueError, TypeError, KeyError, AttributeError)
@@ -27,6 +27,8 @@ class Watch:
 
     folder: Path
     _kept: OrderedDict[str, tuple[str, bytes]] = field(default_factory=OrderedDict)
+    _summaries: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
+    _states: dict[str, str] = field(default_factory=dict)
     _cost: dict[str, float] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -35,21 +37,34 @@ class Watch:
         if (self.folder / "config.toml").is_file():
             return {self.folder.resolve().name: self.folder}
         try:
-            return {path.name: path for path, _ in list_runs(self.folder)}
+            return {config.parent.name: config.parent for config in sorted(self.folder.glob("*/config.toml"))}
         except OSError:
             return {}
 
     def summaries(self) -> list[dict[str, Any]]:
         """A line about each run, the newest first; a broken one with what is wrong."""
-        found = [_summary(name, path) for name, path in self.paths().items()]
+        found = [self._summary(name, path) for name, path in self.paths().items()]
         return sorted(found, key=lambda one: (one["created"], one["id"]), reverse=True)
 
     def stamp(self, name: str | None) -> str:
         """Changes when the run (or, for None, any run) does."""
         paths = self.paths()
         if name is not None:
-            return _stamp(paths[name]) if name in paths else "gone"
-        return "|".join(f"{one}:{_stamp(path)}" for one, path in paths.items())
+            return self._stamp(name, paths[name]) if name in paths else "gone"
+        return "|".join(f"{one}:{self._stamp(one, path)}" for one, path in paths.items())
+
+    def _stamp(self, name: str, path: Path, files: str | None = None) -> str:
+        # Only a run last seen running can have lost its process; asking for the lock of others might hinder them.
+        alive = is_locked(path) if self._states.get(name) == "running" else None
+        return f"{alive}/{files or _stamp(path)}"
+
+    def _summary(self, name: str, path: Path) -> dict[str, Any]:
+        files = _stamp(path)  # before reading: what changes meanwhile is read again
+        if name not in self._summaries or self._summaries[name][0] != self._stamp(name, path, files):
+            found = _summary(name, path)
+            self._states[name] = found["state"]
+            self._summaries[name] = (self._stamp(name, path, files), found)
+        return self._summaries[name][1]
 
     def pause(self, name: str | None) -> float:
         """Seconds to wait between two looks, so that describing a large run is not all we do."""
@@ -58,18 +73,19 @@ class Watch:
     def description(self, name: str) -> bytes:
         """The run as the page reads it; if it cannot be read, why."""
         path = self.paths()[name]
-        stamp = _stamp(path)
         with self._lock:
-            if name in self._kept and self._kept[name][0] == stamp:
+            files = _stamp(path)
+            if name in self._kept and self._kept[name][0] == self._stamp(name, path, files):
                 return self._kept[name][1]
             started = time.perf_counter()
             try:
                 shown = {"run": {**describe_run(open_run(path)), "pending": pending(path)}}
             except TROUBLE as error:
                 return json.dumps({"error": _line(error, path)}).encode()
+            self._states[name] = shown["run"]["state"]
             content = json.dumps(shown, separators=(",", ":"), default=str).encode()
             self._cost[name] = time.perf_counter() - started
-            self._kept[name] = (stamp, content)
+            self._kept[name] = (self._stamp(name, path, files), content)
             self._kept.move_to_end(name)
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
@@ -91,7 +107,7 @@ class Watch:
 
 
 def _stamp(path: Path) -> str:
-    parts = [str(is_locked(path))]
+    parts = []
     for name in ("config.toml", "run.sqlite", "run.sqlite-wal", "requests"):
         try:
             found = (path / name).stat()

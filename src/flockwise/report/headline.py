@@ -64,7 +64,9 @@ def _caught(run: Run, known: Places) -> dict[str, Any]:
 def _story(run: Run, numbers: dict[str, Any]) -> str:
     strategy = str(run.config.get("strategy", {}).get("name", "a run"))
     parts = [f"{strategy} with {_some(numbers['clients'], 'client')}, {_some(numbers['rounds'], 'round')}."]
-    if numbers["turn"] is not None and (numbers["flocks"] or 0) > 1:
+    if "feature" in run.facts and (numbers["flocks"] or 0) > 1:
+        parts.append(f"One model, with reports in {int(numbers['flocks'])} groups.")
+    elif numbers["turn"] is not None and (numbers["flocks"] or 0) > 1:
         parts.append(
             f"Since round {numbers['turn']} they train in flocks, {int(numbers['flocks'])} at the end."
         )

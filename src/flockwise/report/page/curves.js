@@ -38,7 +38,7 @@ function flockSeries(run) {
   const shown = curves.filter((curve) => hasNumbers(only(curve.mean))), shade = shown.length > 4 ? 0.05 : 0.13;
   return shown.flatMap((curve) => {
     const name = `flock ${curve.flock}`, colour = flockColour(curve.flock);
-    return [line(name, rounds, only(curve.mean), colour, { connectNulls: false }),
+    return [line(name, rounds, only(curve.mean), colour, { lineStyle: { color: colour, width: 2, type: curve.flock < LIGHT.length ? "solid" : "dashed" } }),
       ...bands(name, rounds, only(curve.low), only(curve.high), colour, shade)];
   });
 }

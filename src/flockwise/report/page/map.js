@@ -1,7 +1,7 @@
 // Clients as dots in the plane: those whose updates agree lie close together.
 
 const mapFigure = {
-  id: "map", title: "Map of the clients",
+  id: "map", title: "Map of the clients", stretch: true,
   has: (run) => run.maps.length > 0,
   note: (run) => `Clients whose updates are alike lie close together${run.maps[0].made === "similarity" ? " (drawn from their similarities)" : ""}. Click a dot for its history.`,
   controls(card) {

@@ -1,6 +1,6 @@
 // One run: the headline, then the pictures, the telling ones first.
 
-const RUN_FIGURES = [accuracyFigure, flowFigure, stripFigure, matrixFigure, mapFigure, groupsFigure, treeFigure, alphaFigure, qualityFigure, detectionFigure, apartFigure, clientsFigure, eventsFigure, othersFigure, configFigure];
+const RUN_FIGURES = [accuracyFigure, flowFigure, stripFigure, matrixFigure, mapFigure, groupsFigure, alphaFigure, qualityFigure, detectionFigure, treeFigure, apartFigure, clientsFigure, eventsFigure, othersFigure, configFigure];
 
 function masthead(title, state, words, numbers) {
   const theme = el("button", { type: "button", id: "theme", "aria-label": "Light or dark", onclick: switchTheme }, "◐ theme");
