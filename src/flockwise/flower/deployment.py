@@ -29,6 +29,7 @@ class Deployment:
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder).absolute()
         self.home = self.folder / "flwr"
+        self._children: list[subprocess.Popen[bytes]] = []
 
     @property
     def processes(self) -> dict[str, dict[str, Any]]:
@@ -82,6 +83,8 @@ class Deployment:
         for pid in self._marked():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        for child in self._children:
+            child.wait(timeout=10)
         if self.folder.exists():
             (self.folder / "processes.json").write_text("{}")
         return len(before)
@@ -155,6 +158,7 @@ class Deployment:
                 command, env={**environment(self.home), _MARK: str(self.folder)}, stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, cwd=self.folder, start_new_session=True,
             )  # fmt: skip
+        self._children.append(process)
         entry = {"pid": process.pid, "started": _started(process.pid), **about}
         (self.folder / "processes.json").write_text(json.dumps({**self.processes, name: entry}))
 
