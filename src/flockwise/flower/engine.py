@@ -39,6 +39,12 @@ def open_engine(
     grid = _GRID.get()
     if grid is not None:
         return FlowerEngine(grid, bench, config, wanted=1)
+    if config.engine.superlink is not None:
+        name = config.engine.superlink
+        raise EngineError(
+            f"engine.superlink = {name!r}: start it, or go on with it, by: "
+            f"flockwise run CONFIG --engine flower --superlink {name} --out RUN"
+        )
     from flockwise.flower.ray_simulation import RaySimulation
 
     simulation = RaySimulation(config, directory, data)

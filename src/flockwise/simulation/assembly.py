@@ -30,6 +30,9 @@ from flockwise.splits import SPLITS
 from flockwise.strategies import STRATEGIES, Setting
 from flockwise.training import Recipe
 
+# By name, so that nothing of an optional engine is imported before it is asked for.
+ENGINES = {"flower": "flockwise.flower.engine:open_engine"}
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -65,12 +68,10 @@ def assemble(
     server = Server(method, np.stack(initial), federation.clients, gate, config.gate.weight_cap, state)
     adversary = make_adversary(config, federation.clients, directory)
     engine: Engine
-    if config.engine.name == "flower":
-        from flockwise.flower.engine import open_engine
-
+    if config.engine.name != "local":
         if own:
             raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
-        engine = open_engine(config, bench, directory, data)
+        engine = plugins.find("engines", ENGINES[config.engine.name], {})(config, bench, directory, data)
     else:
         engine = LocalEngine(
             bench, config.engine.workers, most_models=method.models + federation.clients + 64
