@@ -24,6 +24,7 @@ COMMANDS = {
         "list_pieces",
         "List strategies, aggregators, attacks, splits, datasets, models, ...",
     ),
+    "paper": ("paper", "paper", "Measure the tables and figures of a paper."),
     "data": ("datasets", "data", "Get and list data sets."),
     "flower": ("flower", "flower", "Try a Flower deployment here; keep runs going on any."),
 }

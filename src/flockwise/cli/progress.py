@@ -14,6 +14,7 @@ from flockwise.cli.app import printable
 
 LOUD = (
     "flocks",
+    "alike",
     "split",
     "quarantine",
     "rollback",
@@ -63,6 +64,7 @@ class Watch:
             return
         if self._first_round is None:
             self._first_round = progress.round
+            self._started = time.perf_counter() - progress.seconds
             self._say(f"{progress.path}: {progress.engine}")
         for event in progress.events:
             if event.kind in LOUD:

@@ -26,7 +26,7 @@ def serve(folder: Path, host: str, port: int, open_browser: bool) -> None:
         from flockwise.dashboard import serve as serve_runs
     except ImportError as error:
         raise PluginError(
-            f"the dashboard needs starlette and uvicorn: pip install 'flockwise[dashboard]' ({error})"
+            f"the dashboard is not installed: pip install 'flockwise[dashboard]' ({error})"
         ) from error
     serve_runs(folder, host, port, open_browser=open_browser)
 

@@ -185,6 +185,9 @@ class Server:
             sizes = np.bincount(found.labels).tolist()
             self._add(events=[Event("flocks", f"{len(sizes)} flocks among {len(found.clients)} clients",
                                     detail={"sizes": sizes, **found.facts})])  # fmt: skip
+        elif found.flocks == 1 and state.flocks == 1 and not self.method.when.look(state, batch.round + 1):
+            self._add(events=[Event("alike", f"{len(found.clients)} clients look alike: one flock",
+                                    detail=dict(found.facts))])  # fmt: skip
         return replace(state, labels=after, models=inherited(state.models, before, after))
 
     def _split(self, state: State, flock: int, found: Found) -> State:
