@@ -1,5 +1,6 @@
 """The `flockwise` command and its subcommands."""
 
+import os
 import sys
 from importlib import import_module
 
@@ -86,7 +87,8 @@ def main() -> None:
         sys.exit(error.exit_code)
     except FlockwiseError as error:
         for line in str(error).splitlines():
-            click.echo(click.style("error: ", fg="red") + printable(line), err=True)
+            plain = False if os.environ.get("NO_COLOR") else None
+            click.echo(click.style("error: ", fg="red") + printable(line), err=True, color=plain)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except BrokenPipeError:
         sys.exit(0)

@@ -16,20 +16,7 @@ from flockwise.messages import Event
 from flockwise.store import files
 from flockwise.store.checkpoint import read_checkpoint, write_checkpoint
 from flockwise.store.policy import CheckpointPolicy
-from flockwise.store.schema import FORMAT, TABLES
-
-CLIENT_COLUMNS = (
-    "client",
-    "name",
-    "truth",
-    "attacker",
-    "train",
-    "validation",
-    "test",
-    "address",
-    "hour",
-    "user",
-)
+from flockwise.store.schema import CLIENT_COLUMNS, FORMAT, TABLES
 
 
 class RunWriter:

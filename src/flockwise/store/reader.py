@@ -14,7 +14,7 @@ from flockwise.errors import RunError
 from flockwise.messages import Event
 from flockwise.store import files
 from flockwise.store.checkpoint import read_checkpoint
-from flockwise.store.schema import FORMAT
+from flockwise.store.schema import CLIENT_COLUMNS, FORMAT
 
 
 @dataclass(frozen=True)
@@ -73,20 +73,9 @@ class Run:
     @cached_property
     def clients(self) -> list[dict[str, Any]]:
         """One record per client: name, truth (or None), attacker, sample counts, address, hour, user."""
-        names = (
-            "client",
-            "name",
-            "truth",
-            "attacker",
-            "train",
-            "validation",
-            "test",
-            "address",
-            "hour",
-            "user",
-        )
         return [
-            dict(zip(names, row, strict=True)) for row in self._rows("SELECT * FROM clients ORDER BY client")
+            dict(zip(CLIENT_COLUMNS, row, strict=True))
+            for row in self._rows("SELECT * FROM clients ORDER BY client")
         ]
 
     @cached_property

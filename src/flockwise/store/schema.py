@@ -23,3 +23,16 @@ CREATE TABLE IF NOT EXISTS events (
 );
 CREATE INDEX IF NOT EXISTS events_by_round ON events (round);
 """
+
+CLIENT_COLUMNS = (
+    "client",
+    "name",
+    "truth",
+    "attacker",
+    "train",
+    "validation",
+    "test",
+    "address",
+    "hour",
+    "user",
+)
