@@ -58,7 +58,8 @@ class RunWriter:
 
     def commit(
         self, round: int, seconds: float, facts: Mapping[str, float], arrays: Mapping[str, np.ndarray],
-        events: Sequence[Event], state: Mapping[str, np.ndarray] | Callable[[], Mapping[str, np.ndarray]], last: bool = False,
+        events: Sequence[Event], state: Mapping[str, np.ndarray] | Callable[[], Mapping[str, np.ndarray]],
+        last: bool = False,
     ) -> None:  # fmt: skip
         """Commit a round: its checkpoint first (if one is due), then everything in one transaction.
 
