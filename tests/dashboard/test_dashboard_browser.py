@@ -64,6 +64,7 @@ def test_a_running_run_is_followed_without_reload(chromium, running):
         assert colours(page, "strip") >= 2
         assert page.evaluate("window.stayed")
         assert page.locator("#clients input[type=search]").input_value() == "client 3"
+        assert page.evaluate("document.activeElement.type") == "search"
         assert page.locator("#clients output").inner_text() == "11 of 40"
 
 

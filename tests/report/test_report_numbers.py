@@ -167,3 +167,12 @@ def test_attack_by_rule(tmp_path):
     heat = describe_comparison([open_run(run) for run in runs])["heat"]
     assert heat["attacks"] == ["none", "sign"] and heat["rules"] == ["krum", "mean"]
     assert len(heat["cells"]) == 4 and all(0 < cell[2] < 1 for cell in heat["cells"])
+
+
+def test_of_very_many_clients_some_are_compared(tmp_path, monkeypatch):
+    monkeypatch.setattr("flockwise.report.evidence.MOST_COMPARED", 10)
+    run = open_run(fake_run.flic(tmp_path / "run", clients=40, rounds=16))
+    page = describe_run(run)["similarity"][-1]
+    assert sorted(unpacked(page["order"]).tolist()) == list(range(0, 40, 4))
+    values = unpacked(page["agreement"]["values"]).reshape(40, -1)
+    assert (values[1] == 255).all() and (values[0] != 255).any()

@@ -11,6 +11,7 @@ from flockwise.store import Run
 MOST_ROUNDS = 6  # matrices in a page
 MOST_CELLS_WIDE = 200  # a side of a matrix; beyond it, neighbours are averaged
 MOST_AGREEMENTS = 24
+MOST_COMPARED = 2000  # clients of a matrix that are read at all; of more, evenly spaced ones
 MOST_SCALED = 600  # clients whose map is worked out from their similarities
 
 
@@ -33,21 +34,22 @@ def similarity_pages(run: Run, known: Places, turning: set[int]) -> list[dict[st
         places = known.at(round)
         if square is None or places is None or square.shape != (len(places), len(places)):
             continue
-        wide = np.where(np.isfinite(square), square, np.nan).astype(np.float64)
-        page: dict[str, Any] = {"round": round, "agreement": _agreement(wide, places)}
+        some = np.arange(0, len(square), -(-len(square) // MOST_COMPARED))
+        few = square[np.ix_(some, some)] if len(some) < len(square) else square
+        wide = np.where(np.isfinite(few), few, np.nan).astype(np.float64)
+        page: dict[str, Any] = {
+            "round": round,
+            "agreement": _agreement(wide, places[some], some, len(places)),
+        }
         if round in drawn:
-            page |= _matrix(wide, places, [client["truth"] for client in run.clients])
+            truth = np.array([-1 if client["truth"] is None else client["truth"] for client in run.clients])
+            page |= _matrix(wide, places[some], truth[some] if len(truth) == len(places) else some, some)
         pages.append(page)
     return pages
 
 
-def _matrix(square: np.ndarray, places: np.ndarray, truth: list[int | None]) -> dict[str, Any]:
-    second = (
-        np.array([-1 if t is None else t for t in truth])
-        if len(truth) == len(places)
-        else np.zeros(len(places))
-    )
-    order = np.lexsort((second, np.where(places < 0, 10**6 - places, places)))
+def _matrix(square: np.ndarray, places: np.ndarray, truth: np.ndarray, clients: np.ndarray) -> dict[str, Any]:
+    order = np.lexsort((truth, np.where(places < 0, 10**6 - places, places)))
     ordered = square[np.ix_(order, order)]
     others = ordered[~np.eye(len(ordered), dtype=bool)]
     others = others[np.isfinite(others)]
@@ -58,7 +60,7 @@ def _matrix(square: np.ndarray, places: np.ndarray, truth: list[int | None]) -> 
     starts = np.arange(0, len(ordered), step)
     return {
         "kind": "distance" if distance else "similarity",
-        "order": packed(order.astype(np.uint16 if len(order) < 65_536 else np.uint32)),
+        "order": packed(clients[order].astype(np.uint16 if clients.max(initial=0) < 65_536 else np.uint32)),
         "step": step,
         "values": quantised(_averaged(ordered, starts), float(low), float(high)),
     }
@@ -74,7 +76,7 @@ def _averaged(square: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
 
-def _agreement(square: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+def _agreement(square: np.ndarray, places: np.ndarray, clients: np.ndarray, everyone: int) -> dict[str, Any]:
     """(clients, flocks) mean value between a client and the other members of each flock."""
     flocks = np.unique(places[places >= 0])[:40]
     others = square.copy()
@@ -84,9 +86,11 @@ def _agreement(square: np.ndarray, places: np.ndarray) -> dict[str, Any]:
     counts = seen.astype(float) @ member
     sums = np.where(seen, others, 0.0) @ member
     means = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    whole = np.full((everyone, len(flocks)), np.nan)
+    whole[clients] = means
     finite = means[np.isfinite(means)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    return {"flocks": flocks.tolist(), "values": quantised(means, low, high)}
+    return {"flocks": flocks.tolist(), "values": quantised(whole, low, high)}
 
 
 def maps(run: Run, known: Places, turning: set[int]) -> list[dict[str, Any]]:

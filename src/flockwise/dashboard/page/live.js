@@ -25,7 +25,7 @@
       busy = true;
       try { show(await read(address)); } catch (problem) { say(`The dashboard does not answer: ${problem.message}`); }
       busy = false;
-      document.documentElement.dataset.ready = "yes";
+      if (!document.querySelector(".cards")) document.documentElement.dataset.ready = "yes";
       if (again) { again = false; refresh(); }
     };
     const stream = new EventSource(`/api/changes${runName === null ? "" : `?run=${encodeURIComponent(runName)}`}`);

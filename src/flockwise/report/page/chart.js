@@ -6,20 +6,45 @@ const SMALL = () => window.innerWidth < 620;
 // figure: { id, title, note(data), has(data), wide, long, controls(card), draw(card, data), csv(data, card), noImage }
 function showFigures(figures, data) {
   const grid = document.querySelector(".cards") || document.getElementById("page").appendChild(el("div", { class: "cards" }));
-  for (const figure of figures) {
+  let next = null;
+  for (const figure of figures.slice().reverse()) {
     const wanted = figure.has(data);
     let card = cards.get(figure.id);
     if (!card && !wanted) continue;
     if (!card) {
       card = makeCard(figure);
       cards.set(figure.id, card);
+      grid.insertBefore(card.root, next); // cards that are there stay put, with the reader's focus and scrolling
     }
-    grid.append(card.root);
+    next = card.root;
     card.data = data;
     card.root.hidden = !wanted;
   }
   fillRows(grid);
-  for (const figure of figures) redraw(cards.get(figure.id) || {});
+  figures.forEach((figure) => drawSoon(cards.get(figure.id)));
+}
+
+// The first picture is drawn at once, the others one by one, so that the page answers in between.
+const waiting = new Set();
+function drawSoon(card) {
+  if (!card || card.root.hidden) return;
+  if (!waiting.size) {
+    document.documentElement.dataset.ready = "no";
+    drawCard(card);
+    setTimeout(drawNext, 0);
+  }
+  waiting.add(card);
+}
+
+function drawNext() {
+  waiting.delete(waiting.values().next().value);
+  const card = waiting.values().next().value;
+  if (card) {
+    redraw(card);
+    setTimeout(drawNext, 0);
+  } else {
+    document.documentElement.dataset.ready = "yes";
+  }
 }
 
 // A narrow card with nothing beside it takes the whole row, where its figure can be stretched.
@@ -121,6 +146,7 @@ function legend(more) {
 
 function saveImage(card, kind) {
   const name = `${card.figure.id}.${kind.toLowerCase()}`;
+  if (!card.ready) drawCard(card);
   if (card.canvas) return saveCanvas(card.canvas, name, kind);
   if (kind === "PNG") return save(name, card.chart.getDataURL({ pixelRatio: 2, backgroundColor: css("card") }), "image/png");
   const width = card.plotBox.clientWidth;

@@ -34,7 +34,7 @@ function story(run, client) {
   const lines = [], steps = history(run, client);
   steps.forEach((step, i) => {
     const before = i ? steps[i - 1].place : null;
-    if (before === null) lines.push([step.round, `started in ${placeName(step.place)}`]);
+    if (before === null) lines.push([step.round, step.place >= 0 ? `started in ${placeName(step.place)}` : step.place === UNPLACED ? "started without a flock" : "set apart from the start"]);
     else if (step.place === QUARANTINED) lines.push([step.round, `set apart from ${placeName(before)} at round ${step.round}${agreementWords(run, client, step.round, [before])}`]);
     else if (step.place === CONFIRMED) lines.push([step.round, `confirmed hostile at round ${step.round}`]);
     else if (before <= QUARANTINED) lines.push([step.round, `let back in at round ${step.round}, ${placeName(step.place)}`]);

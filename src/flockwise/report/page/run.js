@@ -13,7 +13,8 @@ function masthead(title, state, words, numbers) {
 }
 
 function contents() {
-  const links = [...cards.values()].filter((card) => !card.root.hidden).map((card) => el("li", {}, el("a", { href: `#${card.figure.id}` }, card.figure.title)));
+  const shown = [...document.querySelectorAll(".cards > .card")].filter((root) => !root.hidden).map((root) => cards.get(root.id).figure);
+  const links = shown.map((figure) => el("li", {}, el("a", { href: `#${figure.id}` }, figure.title)));
   document.querySelector(".contents").replaceChildren(...links);
 }
 

@@ -32,5 +32,5 @@ if (given) {
   const shown = JSON.parse(given.textContent);
   if (shown.run) showRun(shown.run);
   if (shown.comparison) showComparison(shown.comparison);
-  document.documentElement.dataset.ready = "yes";
+  if (!waiting.size) document.documentElement.dataset.ready = "yes";
 }

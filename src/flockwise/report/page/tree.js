@@ -19,12 +19,12 @@ const treeFigure = {
     const leaves = { type: "scatter", symbolSize: page.leaves.length > 80 ? 5 : 8, z: 5,
       data: page.leaves.map((leaf, i) => ({ value: [i, 0], leaf, itemStyle: { color: placeColour(leaf.place) } })) };
     plot(card, {
-      grid: { left: 64, right: 16, top: 16, bottom: 20 },
+      grid: { left: 64, right: 16, top: 34, bottom: 16 },
       xAxis: axis({ min: -0.7, max: page.leaves.length - 0.3, axisLabel: { show: false }, axisTick: { show: false }, splitLine: { show: false } }),
-      yAxis: axis({ name: "distance", min: 0 }),
+      yAxis: axis({ name: "distance", min: 0, axisLine: { show: false }, axisTick: { show: false } }),
       tooltip: tip({ formatter: (p) => (p.data.leaf ? `${clientName(run, p.data.leaf.client).slice(0, 60)}${p.data.leaf.count > 1 ? ` and ${p.data.leaf.count - 1} more` : ""}\n${placeName(p.data.leaf.place)}` : "") }),
       series: [joins, leaves],
-    }, 340);
+    }, 360);
     card.chart.off("click");
     card.chart.on("click", (p) => { if (p.data && p.data.leaf) openClient(run, p.data.leaf.client); });
   },
