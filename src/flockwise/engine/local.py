@@ -30,6 +30,7 @@ class LocalEngine:
         rows = max(clients + 64, most_models)
         self._models = Arena(rows, dimension)
         self._updates = Arena(clients + 1, dimension)
+        self._chunk = max(clients // (8 * self.workers), 1)
         self._tested: dict[int, tuple[bytes, bool, float, float]] = {}
         self._pool = Pool(self.workers, self._handle) if self.workers > 1 else None
 
@@ -61,30 +62,34 @@ class LocalEngine:
 
     def evaluate(self, round: int, models: Models, rows: Labels) -> Evaluation:
         """Only clients whose model (or data) changed are tested again."""
-        digests = [hashlib.blake2b(np.ascontiguousarray(model).data, digest_size=16).digest() for model in models]
+        digests = [
+            hashlib.blake2b(np.ascontiguousarray(model).data, digest_size=16).digest() for model in models
+        ]
         drifted = self._bench.later is not None and round >= self._bench.drift_round
         stale = [
             client for client, row in enumerate(rows.tolist())
             if self._tested.get(client, (b"", False))[:2] != (digests[row], drifted)
         ]  # fmt: skip
         self._share(models)
-        size = max(len(stale) // (4 * self.workers), 1)
         jobs = [
-            {
-                "kind": "test",
-                "round": round,
-                "clients": stale[i : i + size],
-                "rows": rows[stale[i : i + size]].tolist(),
-            }
-            for i in range(0, len(stale), size)
+            {"kind": "test", "round": round, "row": row, "clients": clients}
+            for (_, row), clients in self._together(stale, rows).items()
         ]
         for answer in self._run(jobs):
+            row = answer["row"]
             for client, accuracy, loss in zip(
                 answer["clients"], _from_json(answer["accuracy"]), _from_json(answer["loss"]), strict=True
             ):
-                self._tested[client] = (digests[rows[client]], drifted, accuracy, loss)
+                self._tested[client] = (digests[row], drifted, accuracy, loss)
         known = [self._tested[client] for client in range(len(rows))]
         return Evaluation(np.array([k[2] for k in known]), np.array([k[3] for k in known]))
+
+    def _together(self, clients: list[int], rows: Labels) -> dict[tuple[int, int], list[int]]:
+        """Neighbours that have the same model, so that one call tests them all: (chunk, row) to clients."""
+        together: dict[tuple[int, int], list[int]] = {}
+        for client in clients:
+            together.setdefault((client // self._chunk, int(rows[client])), []).append(client)
+        return together
 
     def describe(self) -> str:
         """What trains, and on how many cores."""
@@ -131,12 +136,8 @@ class LocalEngine:
         """One job, in a worker or in this process."""
         bench, kind, round = self._bench, job["kind"], job["round"]
         if kind == "test":
-            scores = [
-                bench.score(client, "test", round, self._models.rows[row])
-                for client, row in zip(job["clients"], job["rows"], strict=True)
-            ]
-            return {"clients": job["clients"], "accuracy": _to_json(s[0] for s in scores),
-                    "loss": _to_json(s[1] for s in scores)}  # fmt: skip
+            accuracy, loss = bench.score_many(job["clients"], round, self._models.rows[job["row"]])
+            return {**job, "accuracy": _to_json(accuracy), "loss": _to_json(loss)}
         client, candidates = job["client"], self._models.rows[job["models"]]
         if kind == "validate":
             scores = [bench.score(client, "validation", round, model) for model in candidates]

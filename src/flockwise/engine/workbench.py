@@ -16,6 +16,7 @@ from flockwise.training import Recipe, choose_trainer
 from flockwise.types import Models, Vector
 
 _CACHE_BYTES = 256 << 20  # materialised clients kept by each worker
+_MOST_JOINED = 64  # groups of clients whose test data lies end to end
 
 
 @dataclass
@@ -39,6 +40,9 @@ class Workbench:
     def __post_init__(self) -> None:
         self._cache: OrderedDict[tuple[int, str, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._cached = 0
+        self._joined: OrderedDict[tuple[tuple[int, ...], bool], tuple[np.ndarray, np.ndarray, np.ndarray]] = (
+            OrderedDict()
+        )
         self._trainer, self.why = choose_trainer(
             self.module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer
         )
@@ -70,17 +74,46 @@ class Workbench:
     def score(self, client: int, part: str, round: int, model: Vector) -> tuple[float, float]:
         """Accuracy and mean loss of a model on a client's part; NaN where it holds no data."""
         x, y = self.data(client, part, round)
-        if part == "test" and not len(y):  # a client that brought no test data is judged on its validation data
+        if part == "test" and not len(
+            y
+        ):  # a client that brought no test data is judged on its validation data
             x, y = self.data(client, "validation", round)
         if not len(y):
             return float("nan"), float("nan")
         loss, correct = self._trainer.losses(model, x, y)
         return correct / len(y), loss
 
+    def score_many(self, clients: list[int], round: int, model: Vector) -> tuple[np.ndarray, np.ndarray]:
+        """Accuracy and mean loss of one model on the test data of several clients, client by client."""
+        x, y, lengths = self._test_data(tuple(clients), round)
+        if not len(y):
+            return np.full(len(clients), np.nan), np.full(len(clients), np.nan)
+        losses, correct = self._trainer.losses_each(model, x, y, lengths)
+        empty = lengths == 0
+        return np.where(empty, np.nan, correct / np.maximum(lengths, 1)), np.where(empty, np.nan, losses)
+
+    def _test_data(self, clients: tuple[int, ...], round: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Test data of several clients end to end; the same clients are asked for round after round."""
+        key = (clients, self._drifted(round))
+        if key not in self._joined:
+            parts = [self.data(client, "test", round) for client in clients]
+            # A client that brought no test data is judged on its validation data.
+            parts = [
+                p if len(p[1]) else self.data(c, "validation", round)
+                for c, p in zip(clients, parts, strict=True)
+            ]
+            x, y = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+            if len(self._joined) >= _MOST_JOINED:
+                self._joined.popitem(last=False)
+            self._joined[key] = (x, y, np.array([len(part[1]) for part in parts]))
+        return self._joined[key]
+
+    def _drifted(self, round: int) -> bool:
+        return self.later is not None and round >= self.drift_round
+
     def data(self, client: int, part: str, round: int) -> tuple[np.ndarray, np.ndarray]:
         """The client's samples and labels, after what an attacker did to its training data."""
-        drifted = self.later is not None and round >= self.drift_round
-        key = (client, part, drifted)
+        key = (client, part, self._drifted(round))
         if key in self._cache:
             self._cache.move_to_end(key)
             return self._cache[key]
@@ -96,7 +129,7 @@ class Workbench:
         if client == ROOT:
             assert self.root is not None
             return Federation(self.federation.dataset, (self.root,)).arrays(0, "train")
-        federation = self.later if self.later is not None and round >= self.drift_round else self.federation
+        federation = self.later if self.later is not None and self._drifted(round) else self.federation
         x, y = federation.arrays(client, part)
         if part == "train" and client in self.poison and len(y):
             rng = generator(self.seed, "poison", client)

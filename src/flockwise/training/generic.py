@@ -10,11 +10,12 @@ import zlib
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
 from flockwise.models.layout import Layout
-from flockwise.training.inputs import as_tensor, check_orders, check_samples
+from flockwise.training.inputs import as_tensor, check_lengths, check_orders, check_samples
 from flockwise.training.memory import keep_freed_memory
 from flockwise.training.pointwise import use_pointwise
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
@@ -77,6 +78,20 @@ class GenericTrainer:
                 total += float(functional.cross_entropy(logits, expected, reduction="sum"))
                 correct += int((logits.argmax(1) == expected).sum())
         return total / len(y), correct
+
+    def losses_each(
+        self, vector: Vector, x: Samples, y: Classes, lengths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """See `Trainer.losses_each`."""
+        check_lengths(lengths, len(y))
+        losses, correct = np.zeros(len(lengths)), np.zeros(len(lengths), dtype=np.int64)
+        ends = np.cumsum(lengths)
+        for part, (end, length) in enumerate(zip(ends.tolist(), lengths.tolist(), strict=True)):
+            if length:
+                losses[part], correct[part] = self.losses(
+                    vector, x[end - length : end], y[end - length : end]
+                )
+        return losses, correct
 
     def _tensors(self, x: Samples, y: Classes) -> tuple[torch.Tensor, torch.Tensor]:
         return as_tensor(x).to(self._device), as_tensor(y).to(self._device)

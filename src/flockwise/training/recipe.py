@@ -61,3 +61,12 @@ class Trainer(Protocol):
     def losses(self, vector: Vector, x: Samples, y: Classes) -> tuple[float, int]:
         """The mean cross-entropy of the model and how many samples it classifies correctly."""
         ...
+
+    def losses_each(
+        self, vector: Vector, x: Samples, y: Classes, lengths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """As `losses` for several clients whose samples lie end to end, with the same bits as one by one.
+
+        `lengths` says how many samples each holds; the loss of one that holds none is 0.
+        """
+        ...

@@ -8,7 +8,7 @@ from torch import nn
 
 from flockwise.errors import EngineError, InputError
 from flockwise.models.layout import Layout
-from flockwise.training.inputs import as_array, check_orders, check_samples
+from flockwise.training.inputs import as_array, check_lengths, check_orders, check_samples
 from flockwise.training.memory import keep_freed_memory
 from flockwise.training.native.compiler import load_library
 from flockwise.training.native.match import match
@@ -65,13 +65,23 @@ class NativeTrainer:
 
     def losses(self, vector: Vector, x: Samples, y: Classes) -> tuple[float, int]:
         """See `Trainer.losses`."""
+        losses, correct = self.losses_each(vector, x, y, np.array([len(y)]))
+        return float(losses[0]), int(correct[0])
+
+    def losses_each(
+        self, vector: Vector, x: Samples, y: Classes, lengths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """See `Trainer.losses_each`."""
         samples, classes = self._check(vector, x, y)
-        settings = _Settings(1, len(y), samples[0].size, min(_EVALUATION_BATCH, len(y)), 0, 0, 0, 0)
-        loss, correct = ctypes.c_double(), ctypes.c_int64()
+        check_lengths(lengths, len(y))
+        longest = max(int(lengths.max(initial=1)), 1)
+        settings = _Settings(1, len(y), samples[0].size, min(_EVALUATION_BATCH, longest), 0, 0, 0, 0)
+        losses, correct = np.zeros(len(lengths)), np.zeros(len(lengths), dtype=np.int64)
         model = np.ascontiguousarray(vector, dtype=np.float32)
-        results = ctypes.byref(loss), ctypes.byref(correct)
-        self._call("flockwise_evaluate", settings, model, samples, classes, *results)
-        return loss.value, correct.value
+        parts = np.ascontiguousarray(lengths, dtype=np.int64)
+        clients = ctypes.c_int64(len(parts))
+        self._call("flockwise_evaluate", settings, model, samples, classes, parts, clients, losses, correct)
+        return losses, correct
 
     def _check(self, vector: Vector, x: Samples, y: Classes) -> tuple[NDArray, NDArray]:
         check_samples(x, y, self._sample_shape)

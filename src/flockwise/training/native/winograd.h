@@ -9,7 +9,7 @@
 namespace flockwise {
 
 constexpr int POINTS = 6, SQUARES = POINTS * POINTS;
-constexpr int64_t BLOCK_TILES = 2 * TILE_ROWS;  // so that a block's products stay in the second-level cache
+constexpr int64_t BLOCK_TILES = 3 * TILE_ROWS;  // so that a block's products stay in the second-level cache
 
 inline bool winograd_fits(const Convolution& conv) {
   const int64_t step = POINTS + 1 - conv.kernel;
