@@ -9,19 +9,18 @@ import numpy as np
 
 
 class Arena:
-    """A growing matrix of float32 rows in a file that has no name.
+    """A matrix in a file that has no name.
 
     The file is unlinked at once, so nothing is left behind however the process ends, and pages that are
     never touched cost nothing.
     """
 
-    def __init__(self, rows: int, columns: int) -> None:
+    def __init__(self, rows: int, columns: int, dtype: type[np.floating] = np.float32) -> None:
+        size = max(rows * columns * np.dtype(dtype).itemsize, 1)
         folder = Path("/dev/shm")
         handle, path = tempfile.mkstemp(prefix="flockwise-", dir=folder if folder.is_dir() else None)
         os.unlink(path)
-        os.truncate(handle, max(rows * columns * 4, 1))
-        self._map = mmap.mmap(handle, max(rows * columns * 4, 1))
+        os.truncate(handle, size)
+        self._map = mmap.mmap(handle, size)
         os.close(handle)
-        self.rows: np.ndarray = np.frombuffer(self._map, dtype=np.float32)[: rows * columns].reshape(
-            rows, columns
-        )
+        self.rows: np.ndarray = np.frombuffer(self._map, dtype=dtype)[: rows * columns].reshape(rows, columns)

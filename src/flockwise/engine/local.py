@@ -13,7 +13,7 @@ from flockwise.engine.pool import Job, Pool
 from flockwise.engine.workbench import Workbench, one_thread
 from flockwise.errors import EngineError
 from flockwise.messages import ROOT, Plan, Reply, Scores, Task
-from flockwise.types import Labels, Models
+from flockwise.types import Labels, Models, Vector
 
 
 class LocalEngine:
@@ -31,7 +31,9 @@ class LocalEngine:
         self._models = Arena(rows, dimension)
         self._updates = Arena(clients + 1, dimension)
         self._chunk = max(clients // (8 * self.workers), 1)
-        self._tested: dict[int, tuple[bytes, bool, float, float]] = {}
+        self._results = Arena(clients, 2, np.float64)  # accuracy and loss of each client's last test
+        self._tested_with = np.full(clients, -1)  # the number of the model it was tested with
+        self._numbers: dict[tuple[bytes, bool], int] = {}
         self._pool = Pool(self.workers, self._handle) if self.workers > 1 else None
 
     def train(self, plan: Plan) -> list[Reply]:
@@ -62,34 +64,26 @@ class LocalEngine:
 
     def evaluate(self, round: int, models: Models, rows: Labels) -> Evaluation:
         """Only clients whose model (or data) changed are tested again."""
-        digests = [
-            hashlib.blake2b(np.ascontiguousarray(model).data, digest_size=16).digest() for model in models
-        ]
         drifted = self._bench.later is not None and round >= self._bench.drift_round
-        stale = [
-            client for client, row in enumerate(rows.tolist())
-            if self._tested.get(client, (b"", False))[:2] != (digests[row], drifted)
-        ]  # fmt: skip
+        known = np.array([self._number(model, drifted) for model in models])
+        stale = np.flatnonzero(self._tested_with != known[rows])
         self._share(models)
-        jobs = [
-            {"kind": "test", "round": round, "row": row, "clients": clients}
-            for (_, row), clients in self._together(stale, rows).items()
-        ]
-        for answer in self._run(jobs):
-            row = answer["row"]
-            for client, accuracy, loss in zip(
-                answer["clients"], _from_json(answer["accuracy"]), _from_json(answer["loss"]), strict=True
-            ):
-                self._tested[client] = (digests[row], drifted, accuracy, loss)
-        known = [self._tested[client] for client in range(len(rows))]
-        return Evaluation(np.array([k[2] for k in known]), np.array([k[3] for k in known]))
+        jobs = []
+        for neighbours in (
+            np.split(stale, np.flatnonzero(np.diff(stale // self._chunk)) + 1) if len(stale) else []
+        ):
+            for row in np.unique(rows[neighbours]).tolist():
+                clients = neighbours[rows[neighbours] == row].tolist()
+                jobs.append({"kind": "test", "round": round, "row": row, "clients": clients})
+        for _ in self._run(jobs):
+            pass  # the results are in shared memory
+        self._tested_with = known[rows]
+        return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
 
-    def _together(self, clients: list[int], rows: Labels) -> dict[tuple[int, int], list[int]]:
-        """Neighbours that have the same model, so that one call tests them all: (chunk, row) to clients."""
-        together: dict[tuple[int, int], list[int]] = {}
-        for client in clients:
-            together.setdefault((client // self._chunk, int(rows[client])), []).append(client)
-        return together
+    def _number(self, model: Vector, drifted: bool) -> int:
+        """A number for this model on this data, the same whenever they come again."""
+        digest = hashlib.blake2b(np.ascontiguousarray(model).data, digest_size=16).digest()
+        return self._numbers.setdefault((digest, drifted), len(self._numbers))
 
     def describe(self) -> str:
         """What trains, and on how many cores."""
@@ -136,8 +130,9 @@ class LocalEngine:
         """One job, in a worker or in this process."""
         bench, kind, round = self._bench, job["kind"], job["round"]
         if kind == "test":
-            accuracy, loss = bench.score_many(job["clients"], round, self._models.rows[job["row"]])
-            return {**job, "accuracy": _to_json(accuracy), "loss": _to_json(loss)}
+            scores = bench.score_many(job["clients"], round, self._models.rows[job["row"]])
+            self._results.rows[job["clients"]] = np.stack(scores, axis=1)
+            return {}
         client, candidates = job["client"], self._models.rows[job["models"]]
         if kind == "validate":
             scores = [bench.score(client, "validation", round, model) for model in candidates]
