@@ -23,9 +23,19 @@ darkSystem.addEventListener("change", () => { if (!chosenTheme()) { setTheme(dar
 
 let resized = 0;
 window.addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(redrawAll, 120); });
+// Printed pages are light, and their charts are drawn anew at the width of paper, so that letters stay readable.
 let before = null;
-window.addEventListener("beforeprint", () => { before = document.documentElement.dataset.theme; setTheme("light"); redrawAll(); });
-window.addEventListener("afterprint", () => { if (before) setTheme(before); redrawAll(); });
+window.addEventListener("beforeprint", () => {
+  before = document.documentElement.dataset.theme;
+  setTheme("light");
+  document.documentElement.classList.add("printing");
+  redrawAll();
+});
+window.addEventListener("afterprint", () => {
+  document.documentElement.classList.remove("printing");
+  if (before) setTheme(before);
+  redrawAll();
+});
 
 const given = document.getElementById("data");
 if (given) {
