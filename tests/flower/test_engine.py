@@ -54,7 +54,7 @@ def grid_for(config, nodes=3):
 
 
 def on_flower(config, path, grid=None, **more):
-    config = {**config, "engine": {**config["engine"], "name": "flower"}}
+    config = {**config, "engine": {**config["engine"], "name": "flower", "workers": 0}}
     with serving(grid or grid_for(config)):
         return flockwise.run(config, out=path, **more)
 

@@ -74,15 +74,13 @@ class Deployment:
     def down(self) -> int:
         """Stop everything that `up` started and what that started; how many processes there were."""
         before = self._marked()
-        for process in self.processes.values():
-            if alive(process):
-                os.kill(int(process["pid"]), signal.SIGTERM)
-        end = time.monotonic() + 10
-        while self._marked() and time.monotonic() < end:
-            time.sleep(0.1)
-        for pid in self._marked():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        for number, seconds in ((signal.SIGTERM, 8), (signal.SIGKILL, 5)):
+            for pid in self._marked():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            end = time.monotonic() + seconds
+            while self._marked() and time.monotonic() < end:
+                time.sleep(0.1)
         for child in self._children:
             child.wait(timeout=10)
         if self.folder.exists():

@@ -147,7 +147,7 @@ class FlowerEngine:
         return []
 
     def _letters(self, kind: str, round: int, models: Models, tasks: list[Task]) -> list[Letter]:
-        nodes = sorted(self._roster.nodes.items())
+        nodes = sorted(self._roster.nodes.items())[: self.config.engine.workers or None]
         self._shares: dict[int, list[int]] = {}
         letters = []
         for place, (number, node) in enumerate(nodes):
