@@ -103,3 +103,16 @@ def test_any_address_becomes_a_number_or_unknown(address, expected):
     reply = Reply(0, 1, np.zeros(2, np.float32), 5, address=address, hour="noon", user=None)
     features = stack(plan, [reply], None).features
     np.testing.assert_array_equal(features, [[expected, np.nan, np.nan]])
+
+
+@pytest.mark.parametrize("visible", FEATURES)
+def test_neat_groups_do_not_count_if_the_updates_do_not_follow_them(visible):
+    member = np.tile(np.arange(4), 5)
+    rng = np.random.default_rng(2)
+    shown = {name: member if name == visible else rng.permutation(member) for name in FEATURES}
+    features = np.column_stack([shown["geo"] * 2.0**20, shown["time"] * 6.0 + 1, shown["user"] * 20_000.0])
+    features += rng.uniform(0, 0.5, features.shape)
+    directions = np.eye(4)[member] + 0.1 * rng.normal(size=(20, 4))
+    found = ByFeature().find(known(np.concatenate([features, directions], axis=1)), 1)
+    assert FEATURES[int(found.facts["feature"])] == visible
+    assert found.labels.tolist() == member.tolist()

@@ -20,27 +20,40 @@ MOST_HAVE_IT = 0.8  # a feature that fewer reports carry is not used; a few sile
 
 @dataclass(frozen=True)
 class Metadata:
-    """The newest place, hour and user of every client heard so far."""
+    """The newest place, hour and user of every client heard so far, and where its newest update points."""
 
     def remember(self, state: State, batch: Batch) -> State:
-        """Replace the rows of this round's clients."""
+        """Replace the rows of this round's clients; updates are forgotten once there are groups."""
         held = state.memory.get("metadata/features", np.full((state.clients, len(FEATURES)), np.nan)).copy()
         held[batch.clients] = batch.features
-        return state.remember(**{"metadata/features": held})
+        shape = (state.clients, batch.updates.shape[1])
+        if "groups/edges" in state.memory:
+            return state.remember(
+                **{"metadata/features": held, "metadata/updates": np.zeros((0, 0), np.float32)}
+            )
+        updates = state.memory.get("metadata/updates", np.zeros(shape, np.float32)).copy()
+        lengths = np.linalg.norm(batch.updates.astype(np.float64), axis=1, keepdims=True)
+        updates[batch.clients] = batch.updates / np.maximum(lengths, np.finfo(np.float64).tiny)
+        return state.remember(**{"metadata/features": held, "metadata/updates": updates})
 
     def known(self, state: State, batch: Batch) -> Known:
         """Every client with at least one feature."""
         held = state.memory["metadata/features"]
         clients = np.flatnonzero(np.isfinite(held).any(axis=1) & state.free)
-        return Known(clients, lambda: held[clients])
+        updates = state.memory["metadata/updates"]
+        directions = updates[clients] if len(updates) else np.zeros((len(clients), 0), np.float32)
+        return Known(clients, lambda: np.concatenate([held[clients], directions], axis=1))
 
 
 @dataclass(frozen=True)
 class ByFeature:
-    """The feature whose elbow clustering leaves the smallest sum of squared errors gives the groups.
+    """The feature whose groups leave the smallest sum of squared errors among the updates gives the groups.
 
-    Features are standardised first, so that addresses and hours can be compared; the groups come with
-    the boundaries between them, which also place a newcomer.
+    Each feature is grouped by itself: the elbow says into how many. Addresses always form neat groups, whether
+    they matter or not, so what counts is how alike the updates of a group are: the squared errors of
+    their directions (lengths are for attackers to choose), per degree of freedom, because more groups
+    always leave less. Rows are the three features, then the direction; without directions the errors of
+    the feature itself count. The groups come with the boundaries between them, which also place a newcomer.
     """
 
     most_groups: int = 10
@@ -59,7 +72,11 @@ class ByFeature:
             labels, groups, errors = kmeans_elbow(
                 values[:, None], min(self.most_groups, len(column)), self.seed
             )
-            left = float(errors[groups - 1]) / len(column)  # per report that tells it
+            directions = known.rows[told, len(FEATURES) :]
+            if directions.shape[1]:
+                left = _errors(directions, labels) / max(len(column) - groups, 1)
+            else:
+                left = float(errors[groups - 1]) / len(column)
             facts |= {f"sse_{name}": left, f"groups_{name}": float(groups)}
             if groups > 1 and (best is None or left < best[0]):
                 best = (left, feature, known.clients[told], *_in_order(column, labels))
@@ -68,6 +85,12 @@ class ByFeature:
         _, feature, clients, labels, edges = best
         arrays = {"groups/feature": np.array([feature]), "groups/edges": edges}
         return Found(clients, labels, None, {**facts, "feature": float(feature)}, arrays)
+
+
+def _errors(rows: np.ndarray, labels: Labels) -> float:
+    """Sum of squared distances from the mean of the own group."""
+    groups = [rows[labels == group] for group in np.unique(labels)]
+    return float(sum(((group - group.mean(axis=0)) ** 2).sum() for group in groups))
 
 
 def _in_order(column: np.ndarray, labels: Labels) -> tuple[Labels, np.ndarray]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from flockwise.aggregation import median
 from flockwise.types import Updates, Vector, Weights
 
 PreAggregation = Callable[[Updates, int, int], Updates]  # updates, attackers among them, seed
@@ -15,7 +16,8 @@ class BoundRule:
     """Calls a rule on a flock's updates.
 
     `attackers` is how many of ALL clients are expected to lie; a rule that wants to know gets its share
-    for the flock at hand, rounded down (Mini-FL: m = n_group / N * M).
+    for the flock at hand, rounded down (Mini-FL: m = n_group / N * M). A flock with fewer replies than the
+    rule needs is aggregated by the median of each coordinate (of two, that is the mean) rather than not at all.
     """
 
     name: str
@@ -27,6 +29,7 @@ class BoundRule:
     parameters: Mapping[str, object] = field(default_factory=dict)
     before: Sequence[PreAggregation] = ()
     seed: int = 0
+    minimum: Callable[..., int] = lambda f, **_: 1  # fewest replies the rule takes against f attackers
 
     def __call__(
         self, updates: Updates, weights: Weights, clients: int, round: int = 0, root: Vector | None = None
@@ -40,6 +43,8 @@ class BoundRule:
         share = int(expected + 1e-9)
         for prepare in self.before:
             updates = prepare(updates, share, self.seed + round)
+        if len(updates) < self.minimum(share, **self.parameters):
+            return median(updates)
         arguments = dict(self.parameters)
         if self.weighted and len(weights) == len(updates):
             arguments["weights"] = weights

@@ -126,8 +126,9 @@ class Server:
         losses[batch.clients] = batch.losses
         self._record = RoundRecord(plan.round, {}, {"trained": trained, "loss": losses}, tuple(events))
         self._asked = set()
-        if not len(batch.clients):
-            self._add(events=[Event("skipped", "nobody's reply could be used; models are unchanged")])
+        if not len(batch.clients) or (self.method.needs_root and root is None):
+            missing = "nobody's reply" if not len(batch.clients) else "no update on the server's own data"
+            self._add(events=[Event("skipped", f"{missing} could be used; models are unchanged")])
             return
         offers = {task.client: task.models for task in plan.tasks}
         state = self.method.evidence.remember(self.state, batch)

@@ -54,10 +54,15 @@ def _alive(state: State) -> Labels:
 
 
 def _to_place(method: Method, state: State, found: int) -> Labels:
-    """Everyone without a flock when flocks are found; later, this round's clients without one."""
+    """Everyone without a flock in the round after flocks are found; else, this round's clients without one.
+
+    New flocks often share one model at first, and then nobody can tell which one suits.
+    """
+    if state.flocks > 1 and len(np.unique(state.models[_alive(state)], axis=0)) == 1:
+        return np.zeros(0, np.int64)
     here = np.isin(np.arange(state.clients), state.memory["batch/clients"])
     lost = (state.labels == UNPLACED) & state.free
-    if state.round + 1 != found:
+    if state.round + 1 not in (found, found + 1):
         lost &= here
     if method.follow is not None and state.flocks > 1:
         lost |= here & state.free
@@ -76,7 +81,10 @@ def _place(method: Method, state: State, clients: Labels) -> Question:
         for score in scores:
             if np.isnan(score.accuracies).all():
                 continue  # no validation data: it stays without a flock and is sent the largest one's model
-            best = int(alive[int(np.nanargmax(score.accuracies))])
+            order = sorted(range(len(alive)), key=lambda model: _quality(score, model), reverse=True)
+            if len(alive) > 1 and _quality(score, order[0]) == _quality(score, order[1]):
+                continue  # no telling yet
+            best = int(alive[order[0]])
             own = labels[score.client]
             if own == UNPLACED:
                 events.append(Event("placed", f"fits flock {best} best", score.client, {"flock": best}))
@@ -130,6 +138,12 @@ def _judge(method: Method, state: State) -> Question:
         return replace(state, apart=apart, labels=labels), [event]
 
     return Question("judge", state.models[alive], asked[judge.kind], answer)
+
+
+def _quality(score: Scores, model: int) -> tuple[float, float]:
+    """Accuracy; among equals, which are frequent on few samples, the loss."""
+    loss = score.losses[model] if score.losses and np.isfinite(score.losses[model]) else np.inf
+    return score.accuracies[model], -loss
 
 
 def _named(marks: dict[int, float]) -> dict[str, float]:

@@ -172,7 +172,7 @@ def bind_rule(config: Config, directory: Path | None) -> BoundRule:
         section.name, function, weighted="weights" in takes, wants_attackers="f" in takes, wants_root="root" in takes,
         attackers=section.attackers, parameters=parameters,
         before=[_before(plugins.find("pre-aggregations", name, PRE_AGGREGATIONS, directory)) for name in section.before],
-        seed=config.seed,
+        seed=config.seed, minimum=getattr(rule, "minimum", lambda f, **_: 1),
     )  # fmt: skip
 
 

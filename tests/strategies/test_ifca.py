@@ -1,0 +1,33 @@
+"""IFCA: clients sort themselves by their training loss."""
+
+import numpy as np
+import pytest
+from tests.strategies.playing import play
+
+from flockwise.errors import ConfigError
+
+TURNED = {"name": "rotation", "clients": 12, "groups": 2}
+
+
+def test_clients_sort_themselves_into_the_right_flocks():
+    game = play(rounds=8, split=TURNED, strategy={"name": "ifca", "flocks": 2})
+    assert game.ari == 1.0 and game.mean_accuracy > 0.8
+
+
+def test_the_set_of_beginnings_with_the_lowest_loss_goes_on():
+    game = play(rounds=10, split=TURNED, strategy={"name": "ifca", "flocks": 2, "restarts": 3, "probe": 2})
+    memory = game.server.state.memory
+    best = int(memory["ifca/best"][0])
+    assert best == int(np.argmin(memory["ifca/losses"]))
+    assert set(game.labels.tolist()) <= {2 * best, 2 * best + 1}
+
+
+def test_a_warm_start_trains_one_model_first():
+    game = play(rounds=8, split=TURNED, strategy={"name": "ifca", "flocks": 2, "warm_start": 3})
+    assert [int(record.facts["flocks"]) for record in game.records[:3]] == [1, 1, 1]
+    assert game.mean_accuracy > 0.7
+
+
+def test_a_rule_that_needs_the_servers_own_update_is_refused():
+    with pytest.raises(ConfigError, match="one of ifca's models only"):
+        play(rounds=1, strategy={"name": "ifca"}, aggregation={"name": "fltrust"}, root={"samples": 50})
