@@ -190,3 +190,54 @@ def test_clients_that_leave_are_not_waited_for_and_take_part_again_when_they_ret
     assert record.array("trained")[1][:, 3].tolist() == [False, False, False, True, True]
     kinds = [(e.kind, e.client) for e in record.events if e.kind in ("left", "returned")]
     assert kinds == [("left", 3), ("returned", 3)]
+
+
+def test_a_superlink_that_is_away_for_a_moment_costs_nothing(tmp_path):
+    import httpx
+
+    class Shaky(FakeGrid):
+        def pull_messages(self, message_ids):
+            self.pulls = getattr(self, "pulls", 0) + 1
+            if 3 <= self.pulls <= 6:
+                raise httpx.ConnectError("refused")
+            return super().pull_messages(message_ids)
+
+    grid = Shaky([FakeNode(p, apps.numpy_app) for p in range(3)])
+    Flocks("fedavg", clients=3, run=tmp_path / "run", evaluate_every=0).start(
+        grid, apps.numpy_start(), num_rounds=2, timeout=60
+    )
+    assert open_run(tmp_path / "run").array("trained")[1].all()
+
+
+class Killed(BaseException):
+    """The process is gone: nothing is cleaned up."""
+
+
+def test_a_serverapp_that_dies_at_any_step_of_saving_goes_on_to_the_same_result(tmp_path, monkeypatch):
+    from flockwise.store import files
+
+    def go(path, dies_at=None):
+        steps = []
+
+        def step(name):
+            steps.append(name)
+            if len(steps) == dies_at:
+                raise Killed
+
+        monkeypatch.setattr(files, "step", step)
+        grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(4)])
+        flocks = Flocks("flic", clients=4, fraction=0.5, warmup=2, run=path, evaluate_every=0)
+        result = flocks.start(grid, apps.numpy_start(), num_rounds=3, timeout=5)
+        return result, len(steps)
+
+    whole, steps = go(tmp_path / "whole")
+    assert steps > 20
+    for dies_at in range(1, steps + 1, 3):
+        path = tmp_path / str(dies_at)
+        with pytest.raises(Killed):
+            go(path, dies_at)
+        again, _ = go(path)
+        assert again.rounds == 3 and again.flock_of == whole.flock_of
+        for one, other in zip(whole.models, again.models, strict=True):
+            for a, b in zip(one.to_numpy_ndarrays(), other.to_numpy_ndarrays(), strict=True):
+                np.testing.assert_array_equal(a, b)
