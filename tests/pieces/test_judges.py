@@ -52,3 +52,8 @@ def test_snapshots_never_exceed_their_number_and_stay_spread_over_the_whole_past
 def test_no_snapshot_is_taken_once_flocks_are_found():
     before = state([0, 1], **{"found/round": np.array([3])})
     assert "snapshot/rounds" not in Recovery().remember(before, 10).memory
+
+
+def test_a_judge_sits_again_because_ruin_takes_time():
+    assert [since for since in range(12) if Judge("validation", after=5).sits(since)] == [5, 10]
+    assert [since for since in range(12) if Judge("largest", after=0).sits(since)] == [0]

@@ -10,7 +10,7 @@ from flockwise.pieces.state import State
 
 @dataclass(frozen=True)
 class Judge:
-    """Says which flocks are hostile, `after` rounds from the round in which they were found.
+    """Says which flocks are hostile, every `after` rounds from the round in which they were found.
 
     largest: all but the largest flock. Assumes that the honest are one flock and the biggest.
     root: flocks whose model does badly on a small clean set the server holds. Assumes that the set is of
@@ -24,6 +24,10 @@ class Judge:
     kind: Literal["largest", "root", "validation"] = "largest"
     after: int = 0
     ratio: float = 0.5
+
+    def sits(self, since: int) -> bool:
+        """Whether to judge, this many rounds after flocks were found; more than once, as ruin takes time."""
+        return since == 0 if self.after == 0 else since > 0 and since % self.after == 0
 
     def hostile(self, accuracy: dict[int, float]) -> list[int]:
         """The hostile flocks, given each flock's accuracy (or size, for `largest`)."""

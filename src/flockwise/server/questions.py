@@ -39,7 +39,7 @@ def questions(method: Method, state: State, asked: Set[str]) -> Iterator[Questio
     now = state.round + 1
     if "rollback" not in asked and method.recovery and state.flocks > 1 and now == found:
         yield _rollback(state)
-    elif "judge" not in asked and method.judge and state.flocks > 1 and now == found + method.judge.after:
+    elif "judge" not in asked and method.judge and state.flocks > 1 and method.judge.sits(now - found):
         yield _judge(method, state)
     elif (
         "place" not in asked

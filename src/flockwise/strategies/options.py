@@ -38,7 +38,9 @@ class JudgeOptions(Options):
     """Who is hostile, and whether healthy flocks go back to before the damage."""
 
     judge: Literal["none", "largest", "root", "validation"] = "none"
-    judge_after: int | None = Field(None, ge=0, description="rounds from finding flocks to judging them")
+    judge_after: int | None = Field(
+        None, ge=0, description="judge flocks every so many rounds after finding them"
+    )
     judge_ratio: float = Field(
         0.5, gt=0, le=1, description="hostile below this share of the best flock's accuracy"
     )
