@@ -1,0 +1,80 @@
+"""paper: measure the tables and figures of a paper."""
+
+from pathlib import Path
+
+import click
+
+_NAMES = ("flic", "fl-hc", "byzantine-cfl", "mini-fl", "communities")  # without importing torch for --help
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("name", type=click.Choice(_NAMES))
+@click.option("--table", "tables", multiple=True, help="Only this table or figure; may be repeated.")
+@click.option(
+    "--scale",
+    type=click.Choice(["smoke", "short", "full"]),
+    default="short",
+    show_default=True,
+    help="smoke: seconds a cell; short: a reduction; full: the paper's setting.",
+)
+@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each cell.")
+@click.option(
+    "--out",
+    type=_FOLDER,
+    default=Path("papers"),
+    show_default=True,
+    help="Results go to OUT/results, run directories to OUT/runs.",
+)
+@click.option("--pages", type=_FOLDER, help="Where the pages are written (default: OUT/pages).")
+@click.option(
+    "--data", type=_FOLDER, envvar="FLOCKWISE_DATA", help="Where data sets lie (or FLOCKWISE_DATA)."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Worker processes of a run; 0: one per core.",
+)
+@click.option("--keep-runs", is_flag=True, help="Keep the run directories, for reports.")
+@click.option("--list", "listing", is_flag=True, help="Only list the cells that are missing.")
+@click.option("--page-only", is_flag=True, help="Run nothing, write the pages from the results there are.")
+def paper(
+    name: str, tables: tuple[str, ...], scale: str, seeds: int, out: Path, pages: Path | None, data: Path | None,
+    workers: int, keep_runs: bool, listing: bool, page_only: bool,
+) -> None:  # fmt: skip
+    """Measure the tables and figures of paper NAME.
+
+    Finished cells are kept and skipped, so a stop (Ctrl-C) loses nothing: give the same command again.
+    """
+    from flockwise.cli.progress import stop_on_signal
+    from flockwise.errors import ConfigError
+    from flockwise.papers import PAPERS, Plan, missing, overview, run_cells, write_page
+
+    chosen = PAPERS[name]
+    known = list(dict.fromkeys(cell.table for cell in chosen.cells(scale)))
+    for table in tables:
+        if table not in known:
+            raise ConfigError(f"--table {table}: {name} has no such table; known are {', '.join(known)}")
+    plan = Plan(chosen, scale, seeds, out, data, tables, workers, keep_runs)
+    todo = [] if page_only else missing(plan)
+    if listing:
+        for cell, seed in todo:
+            click.echo(f"{cell.table}: {cell.name}, seed {seed}")
+        return
+    stopped = False
+    with stop_on_signal() as stop:
+        for number, result in enumerate(run_cells(plan, todo, stop), start=1):
+            shown = ", ".join(
+                f"{key} {value:.4g}" for key, value in result.values.items() if value is not None
+            )
+            click.echo(f"[{number}/{len(todo)}] {result.table}: {result.cell}, seed {result.seed}: {shown}")
+        stopped = stop()
+    where = pages or out / "pages"
+    written = write_page(chosen, plan.results, where)
+    (where.parent / "papers.md").write_text(overview(list(PAPERS.values()), plan.results), encoding="utf-8")
+    click.echo(f"page: {written}")
+    if stopped:
+        click.echo("stopped; the same command goes on from here", err=True)
+        raise click.exceptions.Exit(130)

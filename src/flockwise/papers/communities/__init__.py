@@ -1,0 +1,1 @@
+"""Client communities: Figures 2 to 6."""

@@ -1,0 +1,106 @@
+"""The cells of the communities paper; its figures are drawn, not tabled, so few numbers are published."""
+
+import numpy as np
+
+from flockwise.metrics import adjusted_rand
+from flockwise.papers.cells import Cell, Measure, Paper
+from flockwise.papers.communities import story
+from flockwise.papers.finished import Finished
+
+SIZES = {
+    "full": (),
+    "short": ("rounds=10", "split.samples=500", "model.name=cifar-cnn"),
+    "smoke": ("rounds=2", "data.name=digits", "model.name=softmax", "split.samples=40"),
+}
+MAJORITIES, RESOLUTIONS = (0.3, 0.5, 0.7, 1.0), (0.8, 0.9, 1.0)
+RATES = (1.0, 0.7, 0.5)
+
+
+def cells(scale: str) -> list[Cell]:
+    """Every cell."""
+    small = SIZES[scale]
+    found = [
+        Cell("Figure 3", f"m_k {majority}, resolution {resolution}", "base", (
+            *small, f"split.majority={majority}",
+            f"strategy.resolution={round(1 / resolution, 6)}",  # the paper's grows with the communities' size
+        ), _measures())
+        for majority in MAJORITIES for resolution in RESOLUTIONS
+    ]  # fmt: skip
+    for attribution in ("avg", "1nn", "wnn", "late"):
+        for rate in RATES:
+            overrides = [*small, f"strategy.attribution={attribution}", f"sampling.fraction={rate}"]
+            if scale == "smoke":
+                overrides.append("strategy.late_from=1")
+            published = 0.5 if attribution == "avg" and rate == 1.0 else None
+            found.append(Cell("Figure 4", f"{attribution}, {rate:.0%}", "base", tuple(overrides),
+                              _measures(published), curves=("ari", "silhouette", "accuracy")))  # fmt: skip
+    found.append(Cell("Figure 4", "ifca, 100%", "ifca", small, _measures()[:2], curves=("ari", "accuracy")))
+    found.append(Cell("Figure 2", "normalised similarities", "base", small, (
+        Measure("similarity within less between communities", _contrast, None, "number"),
+    ), arrays=_histograms))  # fmt: skip
+    return found
+
+
+def _measures(silhouette: float | None = None) -> tuple[Measure, ...]:
+    return (
+        Measure("accuracy on the official test part", own_models_accuracy, None),
+        Measure("adjusted Rand index", _communities_found, None, "number"),
+        Measure("silhouette", lambda f: f.fact("silhouette"), silhouette, "number"),
+        Measure("accuracy of the global model", global_model_accuracy, None),
+    )
+
+
+def own_models_accuracy(finished: Finished) -> float:
+    """Mean over clients of what the model of their community gets right, in percent."""
+    models, labels = finished.models()
+    used, counts = np.unique(labels[labels >= 0], return_counts=True)
+    scores = np.array([finished.official(models[row]) for row in used])
+    return 100.0 * float(scores @ counts / counts.sum())
+
+
+def global_model_accuracy(finished: Finished) -> float:
+    """What the plain mean of the communities' models gets right, in percent."""
+    models, labels = finished.models()
+    used = np.unique(labels[labels >= 0])
+    return 100.0 * finished.official(models[used].astype(np.float64).mean(axis=0).astype(np.float32))
+
+
+def _communities_found(finished: Finished) -> float:
+    labels = finished.models()[1]
+    truth = np.array([client["truth"] for client in finished.run.clients])
+    placed = labels >= 0
+    return adjusted_rand(labels[placed], truth[placed])
+
+
+def _squares(finished: Finished) -> dict[int, np.ndarray]:
+    kept = {r: finished.run.array_at("similarity", r) for r in finished.run.kept("similarity")}
+    return {r: square.astype(np.float64) for r, square in kept.items() if square is not None}
+
+
+def _contrast(finished: Finished) -> float:
+    square = list(_squares(finished).values())[-1]
+    truth = np.array([client["truth"] for client in finished.run.clients])
+    similar = _normalised(square)
+    same, other = truth[:, None] == truth[None, :], ~np.eye(len(truth), dtype=bool)
+    return float(np.nanmean(similar[same & other]) - np.nanmean(similar[~same & other]))
+
+
+def _histograms(finished: Finished) -> dict[str, list[list[float]]]:
+    """Counts of cubed similarities in ten bins, for each round that is on record."""
+    found = {}
+    for round, square in _squares(finished).items():
+        values = _normalised(square)[~np.eye(len(square), dtype=bool)] ** 3
+        found[f"round {round}"] = [np.histogram(values[np.isfinite(values)], 10, (0, 1))[0].tolist()]
+    return found
+
+
+def _normalised(square: np.ndarray) -> np.ndarray:
+    others = square[~np.eye(len(square), dtype=bool)]
+    low, high = np.nanmin(others), np.nanmax(others)
+    return np.asarray(1.0 - (square - low) / max(high - low, 1e-12))  # eq. 3
+
+
+PAPER = Paper(
+    "communities", "Client communities in federated learning", "communities", cells, story.CLAIMS, story.FIGURES,
+    story.READING, story.SCALES, story.NOTES,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""FL+HC: Tables I to VI, and the IID experiments."""

@@ -1,0 +1,103 @@
+"""The cells of FL+HC: client fraction by rounds before clustering, distance by linkage, and IID data."""
+
+from collections.abc import Callable
+
+from flockwise.papers.cells import Cell, Measure, Paper, Prefix
+from flockwise.papers.finished import Finished
+from flockwise.papers.fl_hc import story
+from flockwise.papers.fl_hc.tables import BEFORE, BY_FRACTION, BY_LINKAGE, CONFIGS, FRACTIONS, LINKAGES, Row
+
+ROUNDS = {"full": 50, "short": 20, "smoke": 5}  # not counting the round in which everybody trains
+SIZES = {
+    "full": (),
+    "short": ("split.clients=40", "split.samples=300"),
+    "smoke": ("data.name=digits", "model.name=softmax", "split.clients=12", "training.epochs=1"),
+}
+_SMOKE_BEFORE = {1: 1, 3: 2, 5: 2, 10: 3}
+
+
+def cells(scale: str) -> list[Cell]:
+    """Every cell, the tables in the paper's order."""
+    found: list[Cell] = []
+    for table, rows in BY_FRACTION.items():
+        settings = [(fraction, before) for fraction in FRACTIONS for before in BEFORE]
+        threshold = 10.0 if table == "III" else 3.0
+        for (fraction, before), row in zip(settings, rows, strict=True):
+            cut = ("strategy.metric=l2", "strategy.linkage=ward", f"strategy.threshold={threshold}")
+            found.append(_cell(scale, table, f"cf {fraction:g}, n {before}", fraction, before, cut, row))
+    for table, rows in BY_LINKAGE.items():
+        for (metric, linkage), row in zip(LINKAGES, rows, strict=True):
+            auto = (f"strategy.metric={metric}", f"strategy.linkage={linkage}", "strategy.min_separation=0")
+            found.append(_cell(scale, table, f"{metric}, {linkage}", 0.2, 10, auto, row))
+    return [*found, *_iid(scale)]
+
+
+def _cell(
+    scale: str, table: str, name: str, fraction: float, before: int, cut: tuple[str, ...], row: Row
+) -> Cell:
+    config = CONFIGS[table]
+    target = 0.8 if config == "femnist" else 0.99
+    before = _rounds_before(scale, before)
+    after, end = row or (None, None, None, None), f"at round {ROUNDS[scale]}"
+    measures = (
+        Measure("accuracy after clustering", _accuracy(before + 2), after[0]),
+        Measure(f"accuracy {end}", _accuracy(None), after[1]),
+        Measure(f"clients at {target:.0%} after clustering", _share(target, before + 2), after[2], "number"),
+        Measure(f"clients at {target:.0%} {end}", _share(target, None), after[3], "number"),
+        Measure("flocks", lambda f: f.fact("flocks"), None, "number"),
+    )
+    return _forked(scale, table, name, config, fraction, before, cut, measures)
+
+
+def _iid(scale: str) -> list[Cell]:
+    """Nothing is split, but after a single round, and with the Manhattan distance (section III)."""
+    found = []
+    for before in BEFORE:
+        cut = ("strategy.metric=l2", "strategy.linkage=ward", "strategy.threshold=3.0")
+        found.append(_forked(scale, "IID", f"cf 0.1, n {before}", "iid", 0.1, _rounds_before(scale, before), cut,
+                             _iid_measures(1.0 if before > 1 else None)))  # fmt: skip
+    for metric in ("cosine", "l2", "l1"):
+        auto = (f"strategy.metric={metric}", "strategy.linkage=complete")
+        found.append(_forked(scale, "IID", f"{metric}, complete", "iid", 0.2, _rounds_before(scale, 10), auto,
+                             _iid_measures(None if metric == "l1" else 1.0)))  # fmt: skip
+    return found
+
+
+def _iid_measures(flocks: float | None) -> tuple[Measure, ...]:
+    return (
+        Measure("flocks", lambda f: f.fact("flocks"), flocks, "number" if flocks is None else "fact"),
+        Measure("accuracy at the end", _accuracy(None), 99.1 if flocks else None),
+    )
+
+
+def _forked(
+    scale: str, table: str, name: str, config: str, fraction: float, before: int, cut: tuple[str, ...],
+    measures: tuple[Measure, ...],
+) -> Cell:  # fmt: skip
+    small = SIZES[scale]
+    if config == "femnist" and scale == "smoke":
+        config = "writers_smoke"
+    elif config == "femnist":
+        small = tuple(item for item in small if not item.startswith("split.samples"))
+    shared = (*small, f"sampling.fraction={fraction}")
+    strategy = ("strategy.name=fl-hc", f"strategy.rounds_before={before}", *cut)
+    overrides = (*shared, f"rounds={ROUNDS[scale] + 1}", *strategy)
+    return Cell(table, name, config, overrides, measures, Prefix(config, shared, before), ("accuracy",))
+
+
+def _rounds_before(scale: str, before: int) -> int:
+    return _SMOKE_BEFORE[before] if scale == "smoke" else before
+
+
+def _accuracy(round: int | None) -> Callable[[Finished], float]:
+    return lambda finished: 100.0 * finished.fact("accuracy", round)
+
+
+def _share(target: float, round: int | None) -> Callable[[Finished], float]:
+    return lambda finished: 100.0 * finished.at_target(target, round)
+
+
+PAPER = Paper(
+    "fl-hc", "FL+HC (Briggs, Fan and Andras, IJCNN 2020)", "fl_hc", cells, story.CLAIMS, (), story.READING,
+    story.SCALES, story.NOTES,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Mini-FL: Tables 4 and 5 a-c."""

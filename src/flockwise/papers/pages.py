@@ -1,0 +1,131 @@
+"""The pages about papers: one for each, and one with all verdicts."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from flockwise.papers.cells import Paper
+from flockwise.papers.results import Result, results_of
+from flockwise.papers.verdicts import MISSED, NOT_RUN, REACHED, SHOWN, Row, claim_verdicts, rows_of
+
+_ORDER = (REACHED, MISSED, NOT_RUN, SHOWN)
+
+
+def write_page(paper: Paper, results: Path, pages: Path) -> Path:
+    """Write a paper's page and its figures, from the results on disk."""
+    found = list(results_of(results, paper.name))
+    pages.mkdir(parents=True, exist_ok=True)
+    figures = _figures(paper, found, pages)
+    path = pages / f"{paper.name}.md"
+    path.write_text(page(paper, found, figures), encoding="utf-8")
+    return path
+
+
+def page(paper: Paper, found: Sequence[Result], figures: Sequence[tuple[str, str]] = ()) -> str:
+    """A paper's page as Markdown; `figures` are (title, file) pairs."""
+    full = rows_of(paper.cells("full"), found, "full")
+    short = rows_of(paper.cells("short"), found, "short")
+    parts = [
+        f"# {paper.title}", "",
+        f"Made by `flockwise paper {paper.name}` from the files in `papers/results/{paper.name}/`. "
+        "Within one point of the published accuracy, or better: reached. Numbers after ± are 95 % confidence "
+        "intervals of the mean over seeds; without one there was a single seed.", "",
+        *_summary(paper, full), "",
+    ]  # fmt: skip
+    for heading, text in (
+        ("How open settings were read", paper.reading),
+        ("What ours does not share with the paper", paper.notes),
+        ("Scales", paper.scales),
+    ):
+        parts += [f"## {heading}", "", text.strip(), ""] if text else []
+    if figures:
+        parts += ["## Figures", ""]
+        parts += [f"![{title}]({file})\n" for title, file in figures]
+    parts += ["## The paper's setting (`--scale full`)", "", *_tables(full, verdicts=True)]
+    if any(row.values for row in short):
+        parts += ["## Reduced (`--scale short`), without verdicts", "", *_tables(short, verdicts=False)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def overview(papers: Sequence[Paper], results: Path) -> str:
+    """All verdicts in one table."""
+    parts = [
+        "# The papers' tables, measured", "",
+        "Every cell of the tables and figures of five papers is an ordinary run of Flockwise. "
+        "`flockwise paper NAME` runs those that are missing and writes the pages below.", "",
+        "| paper | table | reached | not reached | not run yet | shown without verdict |", "|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    claims = []
+    for paper in papers:
+        full = rows_of(paper.cells("full"), results_of(results, paper.name), "full")
+        for table in dict.fromkeys(row.cell.table for row in full):
+            counts = Counter(row.verdict for row in full if row.cell.table == table)
+            numbers = " | ".join(str(counts[name]) for name in _ORDER)
+            parts.append(f"| [{paper.title}](papers/{paper.name}.md) | {table} | {numbers} |")
+        claims += [(paper.title, text, verdict) for text, verdict in claim_verdicts(paper, full)]
+    parts += ["", "A row counts numbers: a cell may have several.", "", "## What the papers say in words", ""]
+    parts += ["| paper | claim | verdict |", "|---|---|---|"]
+    parts += [f"| {title} | {text} | {verdict} |" for title, text, verdict in claims]
+    return "\n".join(parts) + "\n"
+
+
+def _summary(paper: Paper, rows: Sequence[Row]) -> list[str]:
+    counts = Counter(row.verdict for row in rows)
+    lines = [", ".join(f"{counts[name]} {name}" for name in _ORDER if counts[name]) + "."]
+    claims = claim_verdicts(paper, list(rows))
+    if claims:
+        lines += ["", "| claim | verdict |", "|---|---|"]
+        lines += [f"| {text} | {verdict} |" for text, verdict in claims]
+    return lines
+
+
+def _tables(rows: Sequence[Row], verdicts: bool) -> list[str]:
+    parts = []
+    for table in dict.fromkeys(row.cell.table for row in rows):
+        mine = [row for row in rows if row.cell.table == table and (verdicts or row.values)]
+        if not mine:
+            continue
+        last = " verdict |" if verdicts else ""
+        parts += [f"### {_heading(table)}", "", f"| cell | number | published | ours | difference | seeds |{last}",
+                  "|---|---|---|---|---|---|" + ("---|" if verdicts else "")]  # fmt: skip
+        parts += [_line(row, verdicts) for row in mine]
+        parts.append("")
+    return parts
+
+
+def _heading(table: str) -> str:
+    return table if table[:1].isalpha() and " " in table else f"Table {table}"
+
+
+def _line(row: Row, verdicts: bool) -> str:
+    ours = "" if row.mean is None else _number(row.mean)
+    if row.half_width is not None:
+        ours += f" ± {_number(row.half_width)}"
+    difference = "" if row.difference is None else f"{row.difference:+.4g}"
+    published = "" if row.measure.published is None else _number(row.measure.published)
+    last = f" {row.verdict} |" if verdicts else ""
+    return (
+        f"| {row.cell.name} | {row.measure.name} | {published} | {ours} | {difference} "
+        f"| {len(row.values) or ''} |{last}"
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def _figures(paper: Paper, found: Sequence[Result], pages: Path) -> list[tuple[str, str]]:
+    """Draw what can be drawn, from the largest scale that has the results."""
+    drawn = []
+    for figure in paper.figures:
+        for scale in ("full", "short"):
+            content = figure.draw([result for result in found if result.scale == scale])
+            if content is None:
+                continue
+            file = pages / paper.name / f"{figure.name}.svg"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, encoding="utf-8")
+            note = "" if scale == "full" else " (reduced scale)"
+            drawn.append((figure.title + note, f"{paper.name}/{figure.name}.svg"))
+            break
+    return drawn

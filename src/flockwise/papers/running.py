@@ -1,0 +1,198 @@
+"""Running cells: finished ones are kept and skipped, common beginnings are trained once, a stop loses nothing."""
+
+import hashlib
+import inspect
+import json
+import math
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from flockwise.config import Config
+from flockwise.errors import RunError
+from flockwise.papers.cells import Cell, Paper, Prefix
+from flockwise.papers.configs import command, config_of, digest
+from flockwise.papers.finished import Computed, Finished
+from flockwise.papers.results import Result, read_result, result_path, surroundings, write_result
+from flockwise.simulation import fork, resume, run
+from flockwise.store import Run, open_run
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run, and where it goes.
+
+    Results lie below `out`/results, run directories (deleted once they are read) below `out`/runs.
+    """
+
+    paper: Paper
+    scale: str = "short"
+    seeds: int = 1
+    out: Path = Path("papers")
+    data: Path | None = None
+    tables: tuple[str, ...] = ()
+    workers: int = 1
+    keep_runs: bool = False
+
+    @property
+    def results(self) -> Path:
+        """Where results lie."""
+        return self.out / "results"
+
+    def cells(self) -> list[Cell]:
+        """The cells asked for, those that are run from scratch and those that share rounds side by side."""
+        return [c for c in self.paper.cells(self.scale) if not self.tables or c.table in self.tables]
+
+
+def missing(plan: Plan) -> list[tuple[Cell, int]]:
+    """The cells and seeds without a result, or whose result was made with another config."""
+    return [
+        (cell, seed) for seed in range(plan.seeds) for cell in plan.cells() if not _done(plan, cell, seed)
+    ]
+
+
+def run_cells(
+    plan: Plan, todo: Iterable[tuple[Cell, int]], stop: Callable[[], bool] = lambda: False
+) -> Iterator[Result]:
+    """Run cells one after the other and give each result as soon as it is on disk; `stop` is asked in between."""
+    prefixes: set[Path] = set()
+    try:
+        for cell, seed in todo:
+            if stop():
+                return
+            finished = _run_cell(plan, cell, seed, stop, prefixes)
+            if finished is None:
+                return
+            yield finished
+    finally:
+        if not plan.keep_runs and not stop():
+            for path in prefixes:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _run_cell(
+    plan: Plan, cell: Cell, seed: int, stop: Callable[[], bool], prefixes: set[Path]
+) -> Result | None:
+    if cell.compute:
+        result = _computed(plan, cell, seed)
+        write_result(plan.results, result)
+        return result
+    config = config_of(plan.paper.folder, cell.config, cell.overrides, seed, plan.workers)
+    at = cell.prefix.at if cell.prefix else None
+    path = plan.out / "runs" / plan.paper.name / digest(config, at)
+    if cell.prefix:
+        first = _prefix(plan, cell.prefix, seed, stop)
+        if first is None:
+            return None
+        prefixes.add(first.path)
+
+        def start() -> Run:
+            return fork(first.path, at or 0, _all(config), out=path, data=plan.data, stop=stop)
+    else:
+
+        def start() -> Run:
+            return run(config, out=path, data=plan.data, stop=stop)
+
+    done = _started_or_resumed(path, start, plan.data, stop)
+    if done.state != "finished":
+        return None
+    result = _result(plan, cell, seed, config, Finished(done, plan.data))
+    write_result(plan.results, result)
+    if not plan.keep_runs:
+        shutil.rmtree(path, ignore_errors=True)
+    return result
+
+
+def _prefix(plan: Plan, prefix: Prefix, seed: int, stop: Callable[[], bool]) -> Run | None:
+    """The run that the cells fork from, as far as it is needed: one run serves all rounds of all its cells."""
+    ats = sorted({c.prefix.at for c in plan.cells() if c.prefix and _same(c.prefix, prefix)})
+    # It ends one round after the last fork, since a run can only be forked before its end.
+    overrides = [*prefix.overrides, f"rounds={ats[-1] + 1}", f"checkpoint.at={ats}"]
+    config = config_of(plan.paper.folder, prefix.config, overrides, seed, plan.workers)
+    path = plan.out / "runs" / plan.paper.name / f"prefix-{digest(config)}"
+    done = _started_or_resumed(
+        path, lambda: run(config, out=path, data=plan.data, stop=stop), plan.data, stop
+    )
+    return done if done.state == "finished" else None
+
+
+def _same(one: Prefix, other: Prefix) -> bool:
+    return (one.config, one.overrides) == (other.config, other.overrides)
+
+
+def _started_or_resumed(
+    path: Path, start: Callable[[], Run], data: Path | None, stop: Callable[[], bool]
+) -> Run:
+    if not path.exists():
+        return start()
+    try:
+        found = open_run(path)
+        if found.state == "finished":
+            return found
+        if found.checkpoints:
+            return resume(path, data=data, stop=stop)
+    except RunError:
+        pass  # broken beyond reading, by a crash at its very start: nothing is lost by starting again
+    shutil.rmtree(path)
+    return start()
+
+
+def _result(plan: Plan, cell: Cell, seed: int, config: Config, finished: Finished) -> Result:
+    values: dict[str, float | None] = {}
+    for measure in cell.measures:
+        value = float(measure.read(finished))
+        values[measure.name] = round(value, 5) if math.isfinite(value) else None
+    at = cell.prefix.at if cell.prefix else None
+    return Result(
+        plan.paper.name, cell.table, cell.name, plan.scale, seed, digest(config, at), values,
+        {name: finished.curve(name) for name in cell.curves}, cell.arrays(finished) if cell.arrays else {},
+        round(float(finished.run.seconds.sum()), 1),
+        command=command(plan.paper.folder, cell.config, cell.overrides, seed), forked_at=at, **surroundings(),
+    )  # fmt: skip
+
+
+def _computed(plan: Plan, cell: Cell, seed: int) -> Result:
+    assert cell.compute is not None
+    started = time.perf_counter()
+    curves = cell.compute(cell.name, seed)
+    finished = Computed(curves)
+    values: dict[str, float | None] = {m.name: float(m.read(finished)) for m in cell.measures}
+    return Result(
+        plan.paper.name, cell.table, cell.name, plan.scale, seed, _computed_digest(plan, cell, seed), values,
+        {name: list(curves[name]) for name in cell.curves}, seconds=round(time.perf_counter() - started, 1),
+        command=f"flockwise paper {plan.paper.name} --table '{cell.table}'", **surroundings(),
+    )  # fmt: skip
+
+
+def _computed_digest(plan: Plan, cell: Cell, seed: int) -> str:
+    assert cell.compute is not None
+    source = inspect.getsource(inspect.getmodule(cell.compute) or cell.compute)
+    return hashlib.sha256(f"{source}{cell.name}{seed}".encode()).hexdigest()[:16]
+
+
+def _done(plan: Plan, cell: Cell, seed: int) -> bool:
+    path = result_path(plan.results, plan.paper.name, plan.scale, cell.table, cell.name, seed)
+    found = read_result(path)
+    if found is None:
+        return False
+    if cell.compute:
+        return found.config_hash == _computed_digest(plan, cell, seed)
+    config = config_of(plan.paper.folder, cell.config, cell.overrides, seed, plan.workers)
+    return found.config_hash == digest(config, cell.prefix.at if cell.prefix else None)
+
+
+def _all(config: Config) -> list[str]:
+    """Every section that a fork may change as an override, so that a fork's config is exactly the cell's."""
+    content = config.model_dump(mode="json")
+    fixed = ("seed", "data", "split", "model")
+    return [f"{name}={_toml(value)}" for name, value in content.items() if name not in fixed]
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return (
+            "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items() if v is not None) + "}"
+        )
+    return json.dumps(value)
