@@ -1,0 +1,38 @@
+"""The configs in the documentation are real: each is read, checked and played."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.strategies.playing import play
+
+from flockwise.config import parse_config
+from flockwise.strategies import STRATEGIES
+
+PAGES = Path(__file__).parents[2] / "docs" / "methods"
+
+
+def config_of(name):
+    text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
+    return tomllib.loads(block)
+
+
+def test_every_strategy_has_a_page_and_every_page_a_strategy():
+    assert {page.stem for page in PAGES.glob("*.md")} == set(STRATEGIES)
+
+
+@pytest.mark.parametrize("name", list(STRATEGIES))
+def test_the_config_on_the_page_runs(name):
+    content = config_of(name)
+    assert parse_config(content).strategy.name == name
+    game = play(**{**content, "rounds": 2, "engine": {"workers": 1}})
+    assert game.server.round == 2
+
+
+@pytest.mark.parametrize("name", list(STRATEGIES))
+def test_a_page_says_what_a_reader_must_know(name):
+    text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    for part in ("The choices", "The config", "When to use it", "What it assumes", "Where we differ"):
+        assert f"## {part}" in text
