@@ -1,5 +1,6 @@
 """Keeps a Flower run going: when its ServerApp dies, submits it again, and it goes on from the run directory."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from flockwise.flower.command import flwr
 from flockwise.store import Run, open_run
 
 _ENDED = ("finished", "stopped")
+_PATIENCE = 20  # times in a row that a SuperLink may not answer before we give up
 
 
 def supervise(
@@ -23,7 +25,7 @@ def supervise(
     """
     path = Path(run)
     for attempt in range(restarts + 1):
-        number = submit(app, superlink, run_config, home)
+        number = _patiently(lambda: submit(app, superlink, run_config, home), 5 * pause if attempt else None)
         say(f"submitted as Flower run {number}" + (f" (restart {attempt} of {restarts})" if attempt else ""))
         ended = _watch(path, superlink, number, home, pause, say)
         found = _opened(path)
@@ -54,7 +56,7 @@ def status(superlink: str, number: str, home: Path | None = None) -> str:
 def _watch(
     path: Path, superlink: str, number: str, home: Path | None, pause: float, say: Callable[[str], object]
 ) -> str:
-    asked, told, began = time.monotonic(), 0, False
+    asked, told, began, unheard = time.monotonic(), 0, False, 0
     while True:
         time.sleep(pause)
         found = _opened(path)
@@ -68,9 +70,24 @@ def _watch(
                 return state  # its writer is gone, whatever the SuperLink still believes
         if time.monotonic() - asked >= 15 * pause:
             asked = time.monotonic()
-            known = status(superlink, number, home)
+            try:
+                known, unheard = status(superlink, number, home), 0
+            except EngineError:  # the SuperLink may be restarting
+                known, unheard = "", unheard + 1
+                if unheard >= _PATIENCE:
+                    raise
             if known.startswith("finished"):
                 return known
+
+
+def _patiently(ask: Callable[[], str], pause: float | None) -> str:
+    """Ask again while the SuperLink does not answer; at once an error on the first submission (no pause)."""
+    for _ in range(_PATIENCE if pause is not None else 0):
+        try:
+            return ask()
+        except EngineError:
+            time.sleep(pause or 0.0)
+    return ask()
 
 
 def _opened(path: Path) -> Run | None:
@@ -83,8 +100,9 @@ def _opened(path: Path) -> Run | None:
 def _settle(superlink: str, number: str, home: Path | None) -> None:
     """Give the ServerApp a moment to end by itself, so that the SuperLink calls it completed."""
     for _ in range(20):
-        if status(superlink, number, home).startswith("finished"):
-            return
+        with contextlib.suppress(EngineError):
+            if status(superlink, number, home).startswith("finished"):
+                return
         time.sleep(1.0)
 
 

@@ -1,0 +1,87 @@
+"""The supervisor submits an app again until its run is over."""
+
+import pytest
+
+pytest.importorskip("flwr", reason="needs flockwise[flower]")
+
+from flockwise.errors import EngineError
+from flockwise.flower import Flocks, supervise, supervisor
+from flockwise.store import open_run, reopen_run
+from flockwise.store.policy import CheckpointPolicy
+
+from . import client_apps as apps
+from .fake_grid import FakeGrid, FakeNode
+
+
+class FakeSuperLink:
+    """Stands in for the flwr command: each submission closes two rounds, then its ServerApp is gone."""
+
+    def __init__(self, path, rounds_each=2):
+        self.path, self.rounds_each, self.submitted, self.stopped, self.broken = path, rounds_each, 0, [], 0
+
+    def __call__(self, command, *words, home=None):
+        if self.broken:
+            self.broken -= 1
+            raise EngineError("flwr: no connection")
+        if command == "run":
+            self.submitted += 1
+            self._work()
+            return {"run-id": 100 + self.submitted}
+        if command == "stop":
+            self.stopped.append(words[0])
+        return {"runs": [{"status": "finished:failed"}]}
+
+    def _work(self):
+        if not self.rounds_each:
+            return
+        grid = FakeGrid([FakeNode(p, apps.numpy_app) for p in range(2)])
+        rounds = min(self.submitted * self.rounds_each, 4)
+        Flocks("fedavg", clients=2, run=self.path, evaluate_every=0).start(
+            grid, apps.numpy_start(), num_rounds=rounds
+        )
+        if rounds < 4:  # killed: the record says running, but nobody holds the directory
+            with reopen_run(self.path, CheckpointPolicy(every=1)) as writer:
+                writer.about(state="running")
+
+
+@pytest.fixture
+def superlink(tmp_path, monkeypatch):
+    found = FakeSuperLink(tmp_path / "run")
+    monkeypatch.setattr(supervisor, "flwr", found)
+    return found
+
+
+def test_a_run_is_submitted_again_until_it_is_over(superlink):
+    said = []
+    found = supervise("app", "local", superlink.path, pause=0.01, say=said.append)
+    assert found.state == "finished" and len(found.rounds) == 4
+    assert superlink.submitted == 2 and superlink.stopped == ["101"]
+    assert any("restart 1 of 5" in line for line in said)
+
+
+def test_it_gives_up_after_so_many_restarts(superlink):
+    superlink.rounds_each = 0
+    with pytest.raises(EngineError, match="gave up after 2 restarts"):
+        supervise("app", "local", superlink.path, pause=0.01, restarts=2)
+    assert superlink.submitted == 3
+
+
+def test_a_superlink_that_does_not_answer_for_a_while_is_waited_for(superlink, monkeypatch):
+    original = FakeSuperLink.__call__
+
+    def breaks_after_the_first_run(self, command, *words, home=None):
+        answer = original(self, command, *words, home=home)
+        if command == "run" and self.submitted == 1:
+            self.broken = 3
+        return answer
+
+    monkeypatch.setattr(FakeSuperLink, "__call__", breaks_after_the_first_run)
+    assert supervise("app", "local", superlink.path, pause=0.01).state == "finished"
+    assert len(open_run(superlink.path).rounds) == 4
+
+
+def test_a_first_submission_that_fails_is_told_at_once(superlink):
+    superlink.broken = 99
+    with pytest.raises(EngineError, match="no connection"):
+        supervise("app", "local", superlink.path, pause=0.01)
+    assert superlink.broken == 98
