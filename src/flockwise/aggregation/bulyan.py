@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.aggregation.krum import krum_scores
+from flockwise.kernels import native
 from flockwise.kernels.checks import as_count, as_updates, need_clients
-from flockwise.kernels.columns import NETWORK, each_network_block, each_sorted_block
+from flockwise.kernels.columns import NETWORK, each_network_block, each_sorted_block, one_zero
 from flockwise.kernels.gram import squared_distances
 from flockwise.kernels.order import lowest
 from flockwise.types import Square, Updates, Vector
@@ -29,6 +30,9 @@ def bulyan(updates: Any, f: int) -> Vector:
     chosen = bulyan_selection(rows, squared_distances(rows), f)
     members = np.sort(chosen)
     count = len(chosen) - 2 * f
+    compiled = native.closest_mean(rows, members, count)
+    if compiled is not None:
+        return one_zero(compiled)
     if len(chosen) <= NETWORK:
         return each_network_block(
             rows, 0, len(chosen), lambda values: _closest_of_rows(values, count), members

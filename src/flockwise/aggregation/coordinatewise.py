@@ -16,8 +16,7 @@ from flockwise.types import Vector
 def median(updates: Any) -> Vector:
     """The median of every coordinate; the mean of the middle two for an even number of clients."""
     rows = as_updates(updates)
-    clients = len(rows)
-    return middle_mean(rows, (clients - 1) // 2, clients // 2 + 1)
+    return middle_mean(rows, (len(rows) - 1) // 2)
 
 
 def trimmed_mean(updates: Any, trim: float = 0.1) -> Vector:
@@ -27,8 +26,7 @@ def trimmed_mean(updates: Any, trim: float = 0.1) -> Vector:
     at the top, which papers that count both ends call 20 %.
     """
     rows = as_updates(updates)
-    dropped = trimmed_count(len(rows), trim)
-    return middle_mean(rows, dropped, len(rows) - dropped)
+    return middle_mean(rows, trimmed_count(len(rows), trim))
 
 
 def trimmed_count(clients: int, trim: float) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flockwise.kernels import native
 from flockwise.kernels.checks import refuse_not_finite
 from flockwise.kernels.parallel import blocks, each_chunk
 from flockwise.types import Updates, Vector
@@ -19,22 +20,27 @@ def weighted_sum(rows: Updates, coefficients: Any) -> Vector:
 
     A NaN or Inf anywhere reaches the result, so checking the result is enough.
     """
-    weights = np.asarray(coefficients, dtype=np.float32)
+    weights = np.ascontiguousarray(coefficients, dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
-        if rows.size <= SMALL:
-            result: Vector = np.einsum("k,kd->d", weights, rows)
-        else:
-            result = np.empty(rows.shape[1], dtype=np.float32)
-
-            def work(pieces: list[slice]) -> None:
-                for piece in pieces:
-                    np.matmul(weights, rows[:, piece], out=result[piece])
-
-            each_chunk(work, blocks(rows.shape[1], BLOCK), rows.size)
+        compiled = native.weighted_sum(rows, weights)
+        result = _weighted_sum(rows, weights) if compiled is None else compiled
     if not _finite(result):
         refuse_not_finite(rows)
         # All inputs are finite, so float32 overflowed on the way; a convex combination fits again.
         result = (np.asarray(coefficients, dtype=np.float64) @ rows.astype(np.float64)).astype(np.float32)
+    return result
+
+
+def _weighted_sum(rows: Updates, weights: Vector) -> Vector:
+    if rows.size <= SMALL:
+        return np.asarray(np.einsum("k,kd->d", weights, rows))
+    result = np.empty(rows.shape[1], dtype=np.float32)
+
+    def work(pieces: list[slice]) -> None:
+        for piece in pieces:
+            np.matmul(weights, rows[:, piece], out=result[piece])
+
+    each_chunk(work, blocks(rows.shape[1], BLOCK), rows.size)
     return result
 
 

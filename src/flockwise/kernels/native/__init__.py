@@ -1,0 +1,10 @@
+"""The kernels that take longest, in C++ where a compiler is found; each is None where the caller must do it.
+
+Used for inputs of at least `SMALLEST` numbers and never below: what is compiled is decided by the input, not by
+what happens to be in the cache, so that a run gives the same bits every time on a machine.
+"""
+
+from flockwise.kernels.native.calls import closest_mean, middle_mean, pair_sums, weighted_sum
+from flockwise.kernels.native.loading import library, status
+
+__all__ = ["closest_mean", "library", "middle_mean", "pair_sums", "status", "weighted_sum"]

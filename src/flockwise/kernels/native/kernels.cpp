@@ -1,0 +1,115 @@
+// What Python calls. Functions return 0, NOT_FINITE or NO_MEMORY.
+#include <cstdlib>
+
+#include "middle.h"
+#include "pairs.h"
+
+namespace flockwise {
+
+constexpr int NOT_FINITE = 1, NO_MEMORY = 2;
+
+float* scratch(int64_t floats) {
+  return static_cast<float*>(std::aligned_alloc(64, (floats * sizeof(float) + 63) / 64 * 64));
+}
+
+template <class Reduction>
+int each_column(Matrix matrix, int64_t start, int64_t stop, Reduction reduction, float* result) {
+  const int64_t a = reduction.split(), b = matrix.count - a;
+  float* space = scratch((eights(a) + eights(b)) * LANES);
+  if (!space) return NO_MEMORY;
+  const Rows first{space, eights(a)}, second{space + eights(a) * LANES, eights(b)};
+  bool finite = true;
+  for (int64_t column = start; finite && column < stop; column += LANES) {
+    const Mask bad = matrix.copy(0, a, column, stop, first) | matrix.copy(a, b, column, stop, second);
+    first.sort();
+    second.sort();
+    const Vec value = reduction.reduce(first, second);
+    const int64_t left = stop - column < LANES ? stop - column : LANES;
+    std::memcpy(result + column, &value, left * sizeof(float));
+    finite = !any(bad);
+  }
+  std::free(space);
+  return finite ? 0 : NOT_FINITE;
+}
+
+// Columns in a block of pairs: a tile of rows in the first cache, for up to 100 rows all in the second.
+constexpr int64_t BLOCK = 1024, STRIDE = BLOCK + 16;
+
+template <class Term>
+int all_pairs(const float* rows, int64_t stride, int64_t count, const float* center, int64_t start, int64_t stop,
+              double* sums) {
+  float* packed = scratch(count * STRIDE);
+  if (!packed) return NO_MEMORY;
+  for (int64_t column = start; column < stop; column += BLOCK) {
+    const int64_t width = stop - column < BLOCK ? stop - column : BLOCK;
+    const int64_t whole = (width + LANES - 1) / LANES * LANES;
+    // A copy is aligned, and its rows do not fall on each other in the cache.
+    for (int64_t place = 0; place < count; place++) {
+      const float* from = rows + place * stride + column;
+      float* to = packed + place * STRIDE;
+      if (center)
+        for (int64_t i = 0; i < width; i++) to[i] = from[i] - center[column + i];
+      else
+        std::memcpy(to, from, width * sizeof(float));
+      for (int64_t i = width; i < whole; i++) to[i] = 0;
+    }
+    add_pairs<Term>(packed, STRIDE, count, whole, sums);
+  }
+  std::free(packed);
+  return 0;
+}
+
+}  // namespace flockwise
+
+using namespace flockwise;
+
+extern "C" {
+
+int flockwise_middle(
+    const float* rows, int64_t stride, const int64_t* members, int64_t count, int64_t start, int64_t stop,
+    int64_t cut, float* result) {
+  return each_column({rows, stride, members, count}, start, stop, Middle{count, cut}, result);
+}
+
+int flockwise_closest(
+    const float* rows, int64_t stride, const int64_t* members, int64_t count, int64_t start, int64_t stop,
+    int64_t kept, float* result) {
+  return each_column({rows, stride, members, count}, start, stop, Closest{count, kept}, result);
+}
+
+int flockwise_differences(
+    const float* rows, int64_t stride, int64_t count, const float* center, int64_t start, int64_t stop, double* sums) {
+  return all_pairs<Differences>(rows, stride, count, center, start, stop, sums);
+}
+
+int flockwise_products(
+    const float* rows, int64_t stride, int64_t count, const float* center, int64_t start, int64_t stop, double* sums) {
+  return all_pairs<Products>(rows, stride, count, center, start, stop, sums);
+}
+
+// result[start:stop] = the sum of weight times row.
+void flockwise_weighted(
+    const float* rows, int64_t stride, int64_t count, const float* weights, int64_t start, int64_t stop,
+    float* result) {
+  constexpr int64_t WIDTH = 1024;
+  constexpr int AT_ONCE = 5;
+  for (int64_t column = start; column < stop; column += WIDTH) {
+    const int64_t width = stop - column < WIDTH ? stop - column : WIDTH;
+    float total[WIDTH] = {};
+    int64_t row = 0;
+    for (; row + AT_ONCE <= count; row += AT_ONCE) {
+      const float* x = rows + row * stride + column;
+      const float* w = weights + row;
+#pragma GCC ivdep
+      for (int64_t i = 0; i < width; i++)
+        total[i] += w[0] * x[i] + w[1] * x[stride + i] + w[2] * x[2 * stride + i] + w[3] * x[3 * stride + i] +
+                    w[4] * x[4 * stride + i];
+    }
+    for (; row < count; row++)
+      for (int64_t i = 0; i < width; i++) total[i] += weights[row] * rows[row * stride + column + i];
+    std::memcpy(result + column, total, width * sizeof(float));
+  }
+}
+
+int flockwise_lanes() { return LANES; }
+}
