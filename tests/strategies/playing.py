@@ -8,7 +8,7 @@ import numpy as np
 from flockwise.config import parse_config
 from flockwise.messages import Event, RoundRecord
 from flockwise.metrics import adjusted_rand
-from flockwise.pieces.state import FREE, UNPLACED
+from flockwise.pieces.state import FREE, UNPLACED, State
 from flockwise.server import Server
 from flockwise.simulation.assembly import Parts, assemble
 from flockwise.simulation.runner import one_round
@@ -65,12 +65,12 @@ class Played:
         return [(r.round, event) for r in self.records for event in r.events if event.kind == kind]
 
 
-def play(**sections: Any) -> Played:
-    """Run the base config with some sections replaced."""
+def play(state: State | None = None, **sections: Any) -> Played:
+    """Run the base config with some sections replaced, from the start or from a given state."""
     config = parse_config({**BASE, **sections})
-    parts = assemble(config)
+    parts = assemble(config, state)
     try:
-        records = tuple(one_round(parts)[0] for _ in range(config.rounds))
+        records = tuple(one_round(parts)[0] for _ in range(config.rounds - parts.server.round))
         tested = parts.engine.evaluate(config.rounds, *parts.server.assignment())
     finally:
         parts.engine.close()

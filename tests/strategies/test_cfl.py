@@ -82,3 +82,9 @@ def test_a_falling_threshold_splits_later_or_never():
     later = falling.events("split")
     assert not later or later[0][0] >= first
     assert falling.records[-1].facts["alpha_threshold"] < 0.0001
+
+
+def test_near_convergence_honest_flocks_stay_whole():
+    setting = {"rounds": 30, "split": {"name": "label_swap", "clients": 20, "groups": 4}}
+    assert play(**setting, strategy={"name": "cfl"}).ari == 1.0
+    assert play(**setting, strategy={"name": "cfl", "cohesion": -1.0}).server.state.flocks > 4
