@@ -73,7 +73,9 @@ def paper(
         stopped = stop()
     where = pages or out / "pages"
     written = write_page(chosen, plan.results, where)
-    (where.parent / "papers.md").write_text(overview(list(PAPERS.values()), plan.results), encoding="utf-8")
+    (where.parent / "papers.md").write_text(
+        overview(list(PAPERS.values()), plan.results, where.name), encoding="utf-8"
+    )
     click.echo(f"page: {written}")
     if stopped:
         click.echo("stopped; the same command goes on from here", err=True)

@@ -47,12 +47,14 @@ def page(paper: Paper, found: Sequence[Result], figures: Sequence[tuple[str, str
     return "\n".join(parts).rstrip() + "\n"
 
 
-def overview(papers: Sequence[Paper], results: Path) -> str:
-    """All verdicts in one table."""
+def overview(papers: Sequence[Paper], results: Path, folder: str = "papers") -> str:
+    """All verdicts in one table; the pages lie in `folder` beside it."""
     parts = [
         "# The papers' tables, measured", "",
         "Every cell of the tables and figures of five papers is an ordinary run of Flockwise. "
-        "`flockwise paper NAME` runs those that are missing and writes the pages below.", "",
+        "`flockwise paper NAME` runs those that are missing and writes the pages below. Verdicts are of `--scale full` "
+        "only: within one point of the published accuracy, or better, is reached; a count or a purity must be exactly "
+        "the published one. Nothing is left out because it looks bad; what has not been run says so.", "",
         "| paper | table | reached | not reached | not run yet | shown without verdict |", "|---|---|---|---|---|---|",
     ]  # fmt: skip
     claims = []
@@ -61,7 +63,7 @@ def overview(papers: Sequence[Paper], results: Path) -> str:
         for table in dict.fromkeys(row.cell.table for row in full):
             counts = Counter(row.verdict for row in full if row.cell.table == table)
             numbers = " | ".join(str(counts[name]) for name in _ORDER)
-            parts.append(f"| [{paper.title}](papers/{paper.name}.md) | {table} | {numbers} |")
+            parts.append(f"| [{paper.title}]({folder}/{paper.name}.md) | {table} | {numbers} |")
         claims += [(paper.title, text, verdict) for text, verdict in claim_verdicts(paper, full)]
     parts += ["", "A row counts numbers: a cell may have several.", "", "## What the papers say in words", ""]
     parts += ["| paper | claim | verdict |", "|---|---|---|"]

@@ -1,0 +1,101 @@
+"""Verdicts, intervals, pages and drawings."""
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from flockwise.cli.app import app
+from flockwise.papers import PAPERS, Measure, Result, rows_of
+from flockwise.papers.pages import overview, page
+from flockwise.papers.pictures import heat_map, line_chart
+from flockwise.papers.verdicts import MISSED, NOT_RUN, REACHED, SHOWN, claim_verdicts, verdict
+
+
+def _result(table: str, cell: str, seed: int = 0, **values: float) -> Result:
+    named = {name.replace("_", " "): value for name, value in values.items()}
+    return Result("mini-fl", table, cell, "full", seed, "hash", dict(named))
+
+
+@pytest.mark.parametrize(
+    ("kind", "published", "values", "expected"),
+    [
+        ("percent", 90.0, (89.0,), REACHED),
+        ("percent", 90.0, (88.9,), MISSED),
+        ("percent", 90.0, (95.0,), REACHED),
+        ("percent", 90.0, (88.0, 91.0), REACHED),
+        ("share", 0.99, (0.979,), MISSED),
+        ("fact", 5.0, (5.0, 5.0), REACHED),
+        ("fact", 5.0, (5.0, 4.0), MISSED),
+        ("number", 5.0, (7.0,), SHOWN),
+        ("percent", None, (7.0,), SHOWN),
+        ("percent", 90.0, (), NOT_RUN),
+    ],
+)
+def test_a_point_decides(
+    kind: str, published: float | None, values: tuple[float, ...], expected: str
+) -> None:
+    assert verdict(Measure("m", lambda finished: 0.0, published, kind), values) == expected  # type: ignore[arg-type]
+
+
+def test_the_interval_is_students_over_seeds() -> None:
+    results = [
+        _result("4", "1.0 no attack avg", seed, test_accuracy=value)
+        for seed, value in enumerate((88.0, 90.0))
+    ]
+    (row,) = (r for r in rows_of(PAPERS["mini-fl"].cells("full"), results, "full") if r.values)
+    assert row.mean == 89.0
+    assert row.half_width == pytest.approx(12.706, abs=1e-3)  # t(0.975, 1) * sqrt(2) / sqrt(2)
+    assert row.difference == pytest.approx(0.11)
+
+
+def test_a_page_shows_every_cell_also_those_not_run() -> None:
+    text = page(PAPERS["mini-fl"], [_result("4", "1.0 no attack avg", test_accuracy=80.0)])
+    assert "| 1.0 no attack avg | test accuracy | 88.89 | 80.00 | -8.89 | 1 | not reached |" in text
+    assert text.count(NOT_RUN + " |") >= 167
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_claims_wait_for_their_cells(name: str) -> None:
+    paper = PAPERS[name]
+    assert paper.claims
+    assert {v for _, v in claim_verdicts(paper, rows_of(paper.cells("full"), [], "full"))} == {NOT_RUN}
+
+
+def test_a_claim_is_judged_on_our_numbers() -> None:
+    paper = PAPERS["flic"]
+    results = [
+        Result("flic", "II", "60 attackers, FLIC", "full", 0, "", {"accuracy of loyal clients": 0.95}),
+        Result("flic", "II", "60 attackers, median", "full", 0, "", {"accuracy": 0.1}),
+    ]
+    verdicts = dict(claim_verdicts(paper, rows_of(paper.cells("full"), results, "full")))
+    assert verdicts["FLIC stands at 60 attackers where the median falls"] == REACHED
+
+
+def test_the_overview_has_every_table(tmp_path: Path) -> None:
+    text = overview(list(PAPERS.values()), tmp_path)
+    for paper in PAPERS.values():
+        for table in {cell.table for cell in paper.cells("full")}:
+            assert f"| [{paper.title}](papers/{paper.name}.md) | {table} |" in text
+
+
+def test_drawings_are_well_formed_and_escape_words() -> None:
+    chart = line_chart("a < b & c", "x", "y", [("<i>", [(0, 1.0), (1, 2.0)])], marks=[(1, 1.5, "30")])
+    map_ = heat_map("m", "x", "y", [[1.0, None], [float("nan"), 2.0]], ["a", "b"], ["c", "d"])
+    for drawing in (chart, map_, line_chart("empty", "x", "y", [])):
+        ElementTree.fromstring(drawing)
+
+
+def test_the_command_runs_a_table_writes_its_page_and_does_nothing_the_second_time(tmp_path: Path) -> None:
+    arguments = ["paper", "flic", "--scale", "smoke", "--table", "Figure 1", "--out", str(tmp_path)]
+    first = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    again = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert "[2/2]" in first.output and "[" not in again.output
+    assert (tmp_path / "pages" / "flic.md").is_file()
+    assert len(list((tmp_path / "results" / "flic").glob("*.json"))) == 2
+
+
+def test_an_unknown_table_is_named_with_the_known_ones(tmp_path: Path) -> None:
+    outcome = CliRunner().invoke(app, ["paper", "flic", "--table", "9", "--out", str(tmp_path)])
+    assert "known are" in str(outcome.exception)

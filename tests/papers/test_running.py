@@ -1,0 +1,77 @@
+"""Finished cells are kept, a stop loses nothing, a fork gives what a whole run gives."""
+
+from pathlib import Path
+
+from flockwise.papers import PAPERS, Cell, Plan, missing, run_cells
+from flockwise.papers.configs import config_of
+from flockwise.papers.results import read_result, result_path, write_result
+from flockwise.simulation import run
+
+
+def _plan(tmp_path: Path, table: str = "1", name: str = "byzantine-cfl") -> Plan:
+    return Plan(PAPERS[name], "smoke", out=tmp_path, tables=(table,))
+
+
+def _names(todo: list[tuple[Cell, int]]) -> list[tuple[str, int]]:
+    return [(cell.name, seed) for cell, seed in todo]
+
+
+def test_finished_cells_are_skipped_and_other_seeds_are_not(tmp_path: Path) -> None:
+    plan = _plan(tmp_path)
+    todo = missing(plan)
+    list(run_cells(plan, todo[:3]))
+    assert _names(missing(plan)) == _names(todo[3:])
+    more = Plan(plan.paper, "smoke", seeds=2, out=tmp_path, tables=plan.tables)
+    assert len(missing(more)) == 2 * len(todo) - 3
+
+
+def test_a_result_of_another_config_does_not_count(tmp_path: Path) -> None:
+    plan = _plan(tmp_path)
+    todo = missing(plan)
+    (result,) = run_cells(plan, todo[:1])
+    write_result(plan.results, type(result)(**{**vars(result), "config_hash": "another"}))
+    assert _names(missing(plan)) == _names(todo)
+
+
+def test_a_stop_inside_a_cell_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
+    plan, whole = _plan(tmp_path / "stopped"), _plan(tmp_path / "whole")
+    cell = missing(plan)[2]
+    asked = iter([False, True, True, True, True])  # before the cell, after its first round, ...
+    assert list(run_cells(plan, [cell], lambda: next(asked, True))) == []
+    assert _names(missing(plan))[2] == _names([cell])[0]
+    (resumed,) = run_cells(plan, [cell])
+    (expected,) = run_cells(whole, [cell])
+    assert resumed.values == expected.values
+
+
+def test_a_run_directory_broken_at_its_start_is_made_anew(tmp_path: Path) -> None:
+    plan = Plan(PAPERS["byzantine-cfl"], "smoke", out=tmp_path, tables=("1",), keep_runs=True)
+    cell = missing(plan)[0]
+    (first,) = run_cells(plan, [cell])
+    (path,) = (tmp_path / "runs" / "byzantine-cfl").iterdir()
+    (path / "config.toml").unlink()
+    (again,) = run_cells(plan, [cell])
+    assert again.values == first.values
+
+
+def test_a_cell_forked_from_a_common_beginning_gives_what_a_run_from_the_start_gives(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, "II", "fl-hc")
+    cell, seed = missing(plan)[3]
+    (result,) = run_cells(plan, [(cell, seed)])
+    whole = run(config_of("fl_hc", cell.config, cell.overrides, seed), out=tmp_path / "whole")
+    assert result.curves["accuracy"] == [round(float(v), 6) for v in whole.facts["accuracy"]]
+
+
+def test_what_is_on_disk_is_what_was_given(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, "Figure 1", "flic")
+    results = list(run_cells(plan, missing(plan)))
+    for result in results:
+        path = result_path(plan.results, "flic", "smoke", result.table, result.cell, result.seed)
+        assert read_result(path) == result
+        assert path.stat().st_size < 50_000
+
+
+def test_a_file_that_is_no_result_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "broken.json"
+    path.write_text('{"paper": "flic"}')
+    assert read_result(path) is None
