@@ -11,10 +11,11 @@ from flockwise.errors import ConfigError
 from flockwise.pieces.aggregation import Aggregation, Merged, OverKnown, PerFlock
 from flockwise.pieces.attribution import Attribution, Communities, OneModel, OwnFlock
 from flockwise.pieces.evidence import LatestModels, LatestUpdates, ThisRound
-from flockwise.pieces.grouping import Bipartition, Clustered, Grouping, Kind, Measure
+from flockwise.pieces.grouping import Bipartition, Clustered, Grouping, Measure
 from flockwise.pieces.measures import MEASURES
 from flockwise.pieces.metadata import ByFeature, Metadata, OneModelByBoundaries
 from flockwise.pieces.schedule import Every, Never, Schedule, WhenStable
+from flockwise.pieces.separation import Kind
 from flockwise.plugins import find
 from flockwise.server.method import Evidence, Method
 from flockwise.strategies.options import JudgeOptions, Setting
