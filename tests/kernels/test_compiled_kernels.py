@@ -198,7 +198,7 @@ def test_small_inputs_never_compile(monkeypatch):
     def refuse(*arguments):
         raise AssertionError("compiled for a small input")
 
-    monkeypatch.setattr(loading, "load_library", refuse)
+    monkeypatch.setattr(loading, "_kernels", refuse)
     aggregation.median(rows)
     aggregation.mean(rows)
     l1(rows)
@@ -207,8 +207,25 @@ def test_small_inputs_never_compile(monkeypatch):
 def test_without_a_library_numpy_does_it(monkeypatch):
     rows = random_rows(10, 13, 5003)
     compiled_result = aggregation.median(rows)
-    monkeypatch.setattr(loading, "load_library", lambda *arguments: (None, "no C++ compiler found"))
+    monkeypatch.setattr(loading, "_kernels", lambda: (None, "no C++ compiler found"))
     assert native.status() == "NumPy: no C++ compiler found"
     assert same_bits(aggregation.median(rows), compiled_result)
     for name in RULES:
         RULES[name](rows)
+
+
+@pytest.mark.parametrize("lanes", [4, 16])
+def test_machines_with_other_vectors_agree(lanes, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    rows = random_rows(11, 29, 2001)
+    expected = {name: RULES[name](rows) for name in RULES}
+    flags = ("-O1", "-w", f"-DFLOCKWISE_LANES={lanes}")
+    other, reason = load_library("flockwise.kernels.native", "kernels", flags)
+    assert other is not None and other.flockwise_lanes() == lanes, reason
+    for name, arguments in loading._ARGUMENTS.items():
+        other[name].argtypes = arguments
+    monkeypatch.setattr(loading, "_kernels", lambda: (other, ""))
+    assert same_bits(aggregation.median(rows), expected["median"])
+    assert same_bits(aggregation.trimmed_mean(rows), expected["trimmed mean"])
+    for name in RULES:
+        np.testing.assert_allclose(RULES[name](rows), expected[name], rtol=1e-5, atol=1e-6)

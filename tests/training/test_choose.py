@@ -8,21 +8,22 @@ from torch import nn
 
 from flockwise.errors import InputError
 from flockwise.models import build
+from flockwise.native import compiler
 from flockwise.training import Recipe, choose_trainer
 from flockwise.training.generic import GenericTrainer
-from flockwise.training.native import NativeTrainer, compiler
+from flockwise.training.native import NativeTrainer
 from tests.training.networks import orders_of, samples, seeded, vector_of
 
 RECIPE = Recipe(1, 4, 0.1)
-has_compiler = pytest.mark.skipif(compiler._find_compiler() is None, reason="needs a C++ compiler")
+has_compiler = pytest.mark.skipif(compiler.find_compiler() is None, reason="needs a C++ compiler")
 
 
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    compiler._load.cache_clear()
+    compiler.forget()
     yield tmp_path / "flockwise" / "native"
-    compiler._load.cache_clear()
+    compiler.forget()
 
 
 def fake_compiler(folder, monkeypatch, script):
@@ -76,7 +77,7 @@ def test_with_a_compiler_that_writes_rubbish_torch_trains(empty_cache, tmp_path,
 def test_with_a_cache_that_cannot_be_written_torch_trains(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("a file where the cache directory should be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    compiler._load.cache_clear()
+    compiler.forget()
     monkeypatch.setenv("CXX", sys.executable)
     assert_falls_back("cannot write to the cache")
 
@@ -85,9 +86,7 @@ def test_with_a_cache_that_cannot_be_written_torch_trains(tmp_path, monkeypatch)
 def test_processes_that_compile_at_once_all_get_the_kernels(empty_cache):
     # Without optimisation, which is all that takes long.
     program = (
-        "from flockwise.training.native import compiler\n"
-        "compiler._FLAGS = tuple(flag for flag in compiler._FLAGS if flag != '-O2')\n"
-        "print(compiler.load_library()[1])"
+        "from flockwise.training.native import loading\nloading.FLAGS = ()\nprint(loading.load_kernels()[1])"
     )
     command = [sys.executable, "-c", program]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]

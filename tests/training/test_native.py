@@ -12,11 +12,11 @@ from flockwise.errors import InputError
 from flockwise.models import build
 from flockwise.training import Recipe
 from flockwise.training.generic import GenericTrainer
-from flockwise.training.native import NativeTrainer, Unsupported, compiler
+from flockwise.training.native import NativeTrainer, Unsupported, loading
 from tests.training.networks import orders_of, plain_loop, relative_to_update, samples, seeded, vector_of
 
 try:
-    compiler.load_library()
+    loading.load_kernels()
 except Unsupported as reason:
     pytest.skip(f"needs the compiled kernels: {reason}", allow_module_level=True)
 
@@ -186,8 +186,8 @@ def test_a_whole_epoch_stays_as_near_to_float64_as_torch_does(name, shape):
 @pytest.mark.parametrize("lanes", [4, 16])
 def test_machines_with_other_vectors_train_the_same(lanes, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    flags = (*compiler._FLAGS, "-O1", "-w", f"-DFLOCKWISE_LANES={lanes}")
-    monkeypatch.setattr(compiler, "_FLAGS", flags)
+    flags = ("-O1", "-w", f"-DFLOCKWISE_LANES={lanes}")
+    monkeypatch.setattr(loading, "FLAGS", flags)
     for name in ("two of 5x5", "three of 3x3 without pooling between", "odd channels", "7x7 and 1x1"):
         module = seeded(*CONVOLUTIONS[name])
         check_against_float64(module, (module[0].in_channels, 8, 8), Recipe(2, 3, 0.05, momentum=0.5))

@@ -1,10 +1,12 @@
 """The compiled library, asked for when an input is worth it."""
 
 import ctypes
+from functools import cache
 
 from flockwise.native import load_library
 
 SMALLEST = 1 << 21  # numbers; below, NumPy takes a few milliseconds, and compiling takes seconds
+FLAGS = ("-O3",)
 
 _POINTER, _NUMBER = ctypes.c_void_p, ctypes.c_int64
 _PAIRS = (_POINTER, _NUMBER, _NUMBER, _POINTER, _NUMBER, _NUMBER, _POINTER)
@@ -20,17 +22,19 @@ _ARGUMENTS = {
 
 def library(numbers: int) -> ctypes.CDLL | None:
     """The kernels for an input of so many numbers; None if it is small or they cannot be had."""
-    if numbers < SMALLEST:
-        return None
-    found, _ = load_library("flockwise.kernels.native", "kernels")
-    if found is None:
-        return None
-    for name, arguments in _ARGUMENTS.items():
-        found[name].argtypes = arguments
-    return found
+    return None if numbers < SMALLEST else _kernels()[0]
 
 
 def status() -> str:
     """Whether large inputs run in C++, and if not, why; compiles if that has not been done yet."""
-    found, reason = load_library("flockwise.kernels.native", "kernels")
+    found, reason = _kernels()
     return "C++" if found is not None else f"NumPy: {reason}"
+
+
+@cache
+def _kernels() -> tuple[ctypes.CDLL | None, str]:
+    found, reason = load_library("flockwise.kernels.native", "kernels", FLAGS)
+    if found is not None:
+        for name, arguments in _ARGUMENTS.items():
+            found[name].argtypes = arguments
+    return found, reason

@@ -10,7 +10,7 @@ from flockwise.errors import EngineError, InputError
 from flockwise.models.layout import Layout
 from flockwise.training.inputs import as_array, check_lengths, check_orders, check_samples
 from flockwise.training.memory import keep_freed_memory
-from flockwise.training.native.compiler import load_library
+from flockwise.training.native.loading import load_kernels
 from flockwise.training.native.match import match
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
 from flockwise.types import Vector
@@ -36,7 +36,7 @@ class NativeTrainer:
     def __init__(self, module: nn.Module, sample_shape: tuple[int, ...]) -> None:
         self._specs = match(module, sample_shape)
         keep_freed_memory()
-        self._library, self.instructions = load_library()
+        self._library, self.instructions = load_kernels()
         self._size = Layout.of(module).size
         self._sample_shape = tuple(sample_shape)
         self._classes = int(self._specs[-1][4])
