@@ -69,3 +69,20 @@ def test_overrides_reach_into_sections_and_keep_types() -> None:
 
 def test_the_published_schema_is_up_to_date() -> None:
     assert json.loads(SCHEMA.read_text()) == schema(), "run `make docs`"
+
+
+def aggregation(**fields: object) -> object:
+    return parse_config({"split": {"clients": 10}, "aggregation": fields})
+
+
+def test_a_rules_own_parameters_decide_how_many_clients_it_needs() -> None:
+    aggregation(name="trimmed-mean", attackers=2, trim=0.2)
+    with pytest.raises(ConfigError, match="trimmed-mean needs 20 clients"):
+        aggregation(name="trimmed-mean", attackers=2, trim=0.1)
+    aggregation(name="krum", attackers=4, strict=False)
+    with pytest.raises(ConfigError, match="krum needs 11 clients"):
+        aggregation(name="krum", attackers=4)
+    with pytest.raises(ConfigError, match="multi-krum needs 12 clients"):
+        aggregation(name="multi-krum", attackers=1, m=12)
+    with pytest.raises(ConfigError, match="aggregation: m = 'many'"):
+        aggregation(name="multi-krum", attackers=1, m="many")
