@@ -93,8 +93,8 @@ def _aggregation(config: Config, directory: Path | None) -> None:
     try:
         needed = rule.minimum(expected, **config.aggregation.parameters)
     except TypeError as error:
-        given = ", ".join(f"{key} = {shown(value)}" for key, value in config.aggregation.parameters.items())
-        raise ConfigError(f"aggregation: {given}: must be numbers; {error}") from error
+        listed = ", ".join(f"{key} = {shown(value)}" for key, value in config.aggregation.parameters.items())
+        raise ConfigError(f"aggregation: {listed}: must be numbers; {error}") from error
     if taking_part < needed:
         raise ConfigError(
             f"aggregation.attackers = {config.aggregation.attackers:g}: {config.aggregation.name} needs {needed} clients "
