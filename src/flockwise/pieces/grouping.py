@@ -124,12 +124,15 @@ class Bipartition:
     `decay` lowers the threshold as training goes on: threshold / (1 + decay * (round - 1)).
     `eps1`, `eps2` are the stationarity gate of the original CFL: split only if the mean update is shorter
     than eps1 while the longest is longer than eps2 (None: no gate).
+    `cohesion` is how alike those in the larger part must be on average: near convergence nobody's updates
+    agree any more, and then a low similarity across says nothing.
     """
 
     threshold: float = 0.02
     decay: float = 0.0
     eps1: float | None = None
     eps2: float | None = None
+    cohesion: float = -1.0
 
     def find(self, known: Known, round: int) -> Found:
         """Two flocks, or one if they are too alike."""
@@ -139,8 +142,9 @@ class Bipartition:
         square = known.cosine()
         labels, alpha_cross = bipartition(square)
         limit = self.threshold / (1.0 + self.decay * (round - 1))
-        facts = {"alpha_cross": float(alpha_cross), "alpha_threshold": limit}
-        split = alpha_cross < limit and self._stationary(known)
+        inside = _mean_inside(square, labels == np.bincount(labels).argmax())
+        facts = {"alpha_cross": float(alpha_cross), "alpha_threshold": limit, "cohesion": inside}
+        split = alpha_cross < limit and inside >= self.cohesion and self._stationary(known)
         return Found(known.clients, labels if split else alone, square, facts)
 
     def _stationary(self, known: Known) -> bool:
@@ -152,3 +156,12 @@ class Bipartition:
         )  # the norm of the mean, not the reverse
         longest = float(max(np.linalg.norm(row) for row in rows))
         return (self.eps1 is None or joint < self.eps1) and (self.eps2 is None or longest > self.eps2)
+
+
+def _mean_inside(square: Square, members: np.ndarray) -> float:
+    """Mean similarity of different members; 0 for a single one: of two clients nobody can say who is odd."""
+    count = int(members.sum())
+    if count < 2:
+        return 0.0
+    inner = square[np.ix_(members, members)]
+    return float((inner.sum() - np.trace(inner)) / (count * (count - 1)))

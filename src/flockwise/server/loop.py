@@ -17,6 +17,7 @@ from flockwise.errors import InputError
 from flockwise.messages import ROOT, Event, Plan, Reply, RoundRecord, Task
 from flockwise.pieces.batch import Batch, stack
 from flockwise.pieces.grouping import Found
+from flockwise.pieces.metadata import describe_groups
 from flockwise.pieces.relabel import inherited, renumbered, split_inside
 from flockwise.pieces.state import CONFIRMED, FREE, QUARANTINED, UNPLACED, State, first_state
 from flockwise.server.gate import Gate
@@ -184,8 +185,12 @@ class Server:
             after = np.where(state.free, after.max(initial=0), UNPLACED)
         if not np.array_equal(after, before):
             sizes = np.bincount(found.labels).tolist()
+            edges = {}
+            if remembered:
+                feature, bounds = remembered["groups/feature"], remembered["groups/edges"]
+                edges = {"boundaries": describe_groups(int(feature[0]), bounds)}
             self._add(events=[Event("flocks", f"{len(sizes)} flocks among {len(found.clients)} clients",
-                                    detail={"sizes": sizes, **found.facts})])  # fmt: skip
+                                    detail={"sizes": sizes, **edges, **found.facts})])  # fmt: skip
         elif found.flocks == 1 and state.flocks == 1 and not self.method.when.look(state, batch.round + 1):
             self._add(events=[Event("alike", f"{len(found.clients)} clients look alike: one flock",
                                     detail=dict(found.facts))])  # fmt: skip

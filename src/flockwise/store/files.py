@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def lock(folder: Path) -> Iterator[None]:
     """Hold a run directory for writing; a kernel lock, so it is free again however the holder ends."""
     with open(folder / "lock", "a+", encoding="utf-8") as handle:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(handle.fileno())
         except OSError as error:
             handle.seek(0)
             owner = handle.read(20).strip() or "unknown"
@@ -58,6 +59,18 @@ def lock(folder: Path) -> Iterator[None]:
         handle.write(str(os.getpid()))
         handle.flush()
         yield
+
+
+def _take(handle: int, tries: int = 5) -> None:
+    """Take the lock; somebody who only looks (`is_locked`) holds it for an instant, so try again shortly."""
+    for left in range(tries, 0, -1):
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if left == 1:
+                raise
+            time.sleep(0.05)
+    return None
 
 
 def is_locked(folder: Path) -> bool:

@@ -7,7 +7,8 @@ the majority and of one kind.
 
 Where we differ from published code: the split is the exact optimum (a cut of the maximum spanning tree, not
 complete linkage), parts keep true client numbers at every depth, and clients that did not take part are
-never compared; `cfl` places them by their own validation data.
+never compared; `cfl` places them by their own validation data. A split also needs `cohesion`: the paper itself
+saw benign clients split off late in training, when nobody's updates agree any more.
 """
 
 from pydantic import Field
@@ -29,6 +30,9 @@ class CflOptions(Options):
     )
     eps1: float | None = Field(None, gt=0, description="split only if the mean update is shorter than this")
     eps2: float | None = Field(None, gt=0, description="and the longest update is longer than this")
+    cohesion: float = Field(
+        0.1, ge=-1, le=1, description="least mean similarity in the larger part; -1: no such test"
+    )
     first: int = Field(1, ge=1, description="the first round in which a split is allowed")
 
 
@@ -47,7 +51,9 @@ def _cfl(name: str, options: CflOptions, setting: Setting, keep_largest: bool) -
         name=name,
         sampler=setting.sampler(),
         evidence=ThisRound(setting.layers),
-        grouping=Bipartition(options.threshold, options.decay, options.eps1, options.eps2),  # l.12-15
+        grouping=Bipartition(
+            options.threshold, options.decay, options.eps1, options.eps2, options.cohesion
+        ),  # l.12-15
         when=Every(options.first, every=1),  # l.4
         scope="within",  # l.11: for each cluster
         start="own",  # l.23: the parts are averaged apart in the same round
