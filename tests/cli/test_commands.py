@@ -31,10 +31,17 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_help_is_instant_and_loads_no_torch() -> None:
-    code = "import sys; sys.argv = ['flockwise', '--help']\ntry:\n import flockwise.cli as c; c.main()\nexcept SystemExit: pass\n"
-    code += (
-        "heavy = {'torch', 'scipy', 'flwr', 'numpy', 'pydantic'} & set(sys.modules); assert not heavy, heavy"
-    )
+    code = """
+import sys
+sys.argv = ["flockwise", "--help"]
+try:
+    import flockwise.cli
+    flockwise.cli.main()
+except SystemExit:
+    pass
+heavy = {"torch", "scipy", "flwr", "numpy", "pydantic"} & set(sys.modules)
+assert not heavy, heavy
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for command in ("demo", "run", "resume", "fork", "report", "runs", "show", "data", "list", "new"):

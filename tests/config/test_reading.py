@@ -12,8 +12,8 @@ from flockwise.strategies import STRATEGIES
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"
 VALUES = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=True), st.text(max_size=8), st.lists(st.integers(), max_size=3),
-    st.dictionaries(st.text(max_size=5), st.integers(), max_size=2),
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=True), st.text(max_size=8),
+    st.lists(st.integers(), max_size=3), st.dictionaries(st.text(max_size=5), st.integers(), max_size=2),
 )  # fmt: skip
 KEYS = st.sampled_from(
     ["name", "seed", "rounds", "data", "split", "model", "training", "sampling", "strategy", "aggregation", "attack",

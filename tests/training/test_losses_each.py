@@ -31,5 +31,8 @@ def test_lengths_must_add_up() -> None:
     trainer, _ = choose_trainer(module, (1, 4, 4), Recipe(1, 8, 0.1))
     with pytest.raises(InputError, match="add up to 5"):
         trainer.losses_each(
-            Layout.of(module).read(module), np.zeros((5, 4, 4, 1), np.float32), np.zeros(5, np.int64), np.array([2, 2])
+            Layout.of(module).read(module),
+            np.zeros((5, 4, 4, 1), np.float32),
+            np.zeros(5, np.int64),
+            np.array([2, 2]),
         )

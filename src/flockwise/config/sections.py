@@ -135,7 +135,9 @@ class EngineSection(Section):
     """Who trains."""
 
     name: Literal["local", "flower"] = "local"
-    workers: int = Field(0, ge=0, description="processes; 0: one per core. flower: nodes used at most; 0: all")
+    workers: int = Field(
+        0, ge=0, description="processes; 0: one per core. flower: nodes used at most; 0: all"
+    )
     device: str = Field("cpu", description="cpu, cuda or mps")
     path: Literal["auto", "native", "generic"] = Field("auto", description="training kernels")
     superlink: str | None = Field(

@@ -21,7 +21,9 @@ def validated(model: type[M], values: Mapping[str, Any], prefix: str = "") -> M:
             field, message = _line(model, fault, prefix)
             faults.setdefault(field, []).append(message)
         # A field that may be of several kinds has a message for each of them.
-        lines = [f"{field}: {', or '.join(dict.fromkeys(messages))}" for field, messages in sorted(faults.items())]
+        lines = [
+            f"{field}: {', or '.join(dict.fromkeys(messages))}" for field, messages in sorted(faults.items())
+        ]
         raise ConfigError("\n".join(lines)) from None
 
 
