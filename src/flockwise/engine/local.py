@@ -130,8 +130,8 @@ class LocalEngine:
         """One job, in a worker or in this process."""
         bench, kind, round = self._bench, job["kind"], job["round"]
         if kind == "test":
-            scores = bench.score_many(job["clients"], round, self._models.rows[job["row"]])
-            self._results.rows[job["clients"]] = np.stack(scores, axis=1)
+            results = bench.score_many(job["clients"], round, self._models.rows[job["row"]])
+            self._results.rows[job["clients"]] = np.stack(results, axis=1)
             return {}
         client, candidates = job["client"], self._models.rows[job["models"]]
         if kind == "validate":
