@@ -17,7 +17,7 @@ help:  ## list the commands
 
 .venv/.dev: .venv/.core
 	@echo "installing the test tools into .venv (once)"
-	@$(PIP) --editable '.[dev,dashboard]'
+	@$(PIP) --editable '.[dev,dashboard,flower-simulation]'
 	@touch $@
 
 demo: .venv/.core  ## train a clustered federation on embedded data and write its report
@@ -34,6 +34,7 @@ check: .venv/.dev  ## lint, format and type check
 bench: .venv/.dev  ## short benchmarks, as ratios measured in the same run
 	@$(BIN)/python benchmarks/server_math.py --quick
 	@$(BIN)/python benchmarks/training_kernels.py --quick
+	@test -z "$$FLOCKWISE_DATA" || $(BIN)/python benchmarks/engine.py --quick
 
 docs: .venv/.dev  ## write the generated pages: the config schema and the reference tables
 	@$(BIN)/python docs/generate.py

@@ -53,12 +53,16 @@ def _alive(state: State) -> Labels:
     return np.unique(state.labels[(state.labels != UNPLACED) & state.free])
 
 
+def _all_alike(models: Models, rows: Labels) -> bool:
+    return all(np.array_equal(models[rows[0]], models[row]) for row in rows[1:])
+
+
 def _to_place(method: Method, state: State, found: int) -> Labels:
     """Everyone without a flock in the round after flocks are found; else, this round's clients without one.
 
     New flocks often share one model at first, and then nobody can tell which one suits.
     """
-    if state.flocks > 1 and len(np.unique(state.models[_alive(state)], axis=0)) == 1:
+    if state.flocks > 1 and _all_alike(state.models, _alive(state)):
         return np.zeros(0, np.int64)
     here = np.isin(np.arange(state.clients), state.memory["batch/clients"])
     lost = (state.labels == UNPLACED) & state.free
