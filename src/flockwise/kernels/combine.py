@@ -23,17 +23,18 @@ def weighted_sum(rows: Updates, coefficients: Any) -> Vector:
     weights = np.ascontiguousarray(coefficients, dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         compiled = native.weighted_sum(rows, weights)
-        result = _weighted_sum(rows, weights) if compiled is None else compiled
-    if not _finite(result):
+        result, finite = _weighted_sum(rows, weights) if compiled is None else compiled
+    if not finite:
         refuse_not_finite(rows)
         # All inputs are finite, so float32 overflowed on the way; a convex combination fits again.
         result = (np.asarray(coefficients, dtype=np.float64) @ rows.astype(np.float64)).astype(np.float32)
     return result
 
 
-def _weighted_sum(rows: Updates, weights: Vector) -> Vector:
+def _weighted_sum(rows: Updates, weights: Vector) -> tuple[Vector, bool]:
     if rows.size <= SMALL:
-        return np.asarray(np.einsum("k,kd->d", weights, rows))
+        small: Vector = np.einsum("k,kd->d", weights, rows)
+        return small, _finite(small)
     result = np.empty(rows.shape[1], dtype=np.float32)
 
     def work(pieces: list[slice]) -> None:
@@ -41,7 +42,7 @@ def _weighted_sum(rows: Updates, weights: Vector) -> Vector:
             np.matmul(weights, rows[:, piece], out=result[piece])
 
     each_chunk(work, blocks(rows.shape[1], BLOCK), rows.size)
-    return result
+    return result, _finite(result)
 
 
 def _finite(vector: Vector) -> bool:

@@ -32,20 +32,22 @@ def closest_mean(rows: Updates, members: NDArray[np.intp], kept: int) -> Vector 
     return _of_columns("flockwise_closest", rows, members, kept)
 
 
-def weighted_sum(rows: Updates, weights: Vector) -> Vector | None:
-    """The sum of weight times row in float32; may overflow, and NaN and Inf reach the result."""
+def weighted_sum(rows: Updates, weights: Vector) -> tuple[Vector, bool] | None:
+    """The sum of weight times row in float32, and whether it is finite; it is not if a row is not."""
     kernels = library(rows.size)
     if kernels is None:
         return None
     size = rows.shape[1]
     result = np.empty(size, dtype=np.float32)
+    codes: list[int] = []
 
     def work(pieces: list[slice]) -> None:
         start, stop = pieces[0].start, pieces[-1].stop
-        kernels.flockwise_weighted(_at(rows), size, len(rows), _at(weights), start, stop, _at(result))
+        call: Any = kernels["flockwise_weighted"]
+        codes.append(call(_at(rows), size, len(rows), _at(weights), start, stop, _at(result)))
 
     each_chunk(work, blocks(size, WIDTH), rows.size)
-    return result
+    return result, not any(codes)
 
 
 def pair_sums(kind: str, rows: Updates, center: Vector | None = None) -> Square | None:

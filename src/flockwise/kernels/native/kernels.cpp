@@ -14,21 +14,24 @@ float* scratch(int64_t floats) {
 
 template <class Reduction>
 int each_column(Matrix matrix, int64_t start, int64_t stop, Reduction reduction, float* result) {
-  const int64_t a = reduction.split(), b = matrix.count - a;
-  float* space = scratch((eights(a) + eights(b)) * LANES);
-  if (!space) return NO_MEMORY;
-  const Rows first{space, eights(a)}, second{space + eights(a) * LANES, eights(b)};
+  Strip strip{nullptr, reduction.split(), matrix.count - reduction.split()};
+  strip.space = scratch(strip.floats());
+  if (!strip.space) return NO_MEMORY;
+  strip.clear();
   bool finite = true;
-  for (int64_t column = start; finite && column < stop; column += LANES) {
-    const Mask bad = matrix.copy(0, a, column, stop, first) | matrix.copy(a, b, column, stop, second);
-    first.sort();
-    second.sort();
-    const Vec value = reduction.reduce(first, second);
-    const int64_t left = stop - column < LANES ? stop - column : LANES;
-    std::memcpy(result + column, &value, left * sizeof(float));
-    finite = !any(bad);
+  for (int64_t column = start; finite && column < stop;) {
+    finite = strip.copy(matrix, column, stop);
+    Ahead ahead = strip.ahead(matrix, column);
+    for (int number = 0; number < Strip::REGISTERS && column < stop; number++, column += LANES) {
+      const Rows first = strip.first(number), second = strip.second(number);
+      first.sort(ahead);
+      second.sort(ahead);
+      const Vec value = reduction.reduce(first, second);
+      const int64_t left = stop - column < LANES ? stop - column : LANES;
+      std::memcpy(result + column, &value, left * sizeof(float));
+    }
   }
-  std::free(space);
+  std::free(strip.space);
   return finite ? 0 : NOT_FINITE;
 }
 
@@ -87,12 +90,13 @@ int flockwise_products(
   return all_pairs<Products>(rows, stride, count, center, start, stop, sums);
 }
 
-// result[start:stop] = the sum of weight times row.
-void flockwise_weighted(
+// result[start:stop] = the sum of weight times row, in float32; says if that is not finite somewhere.
+int flockwise_weighted(
     const float* rows, int64_t stride, int64_t count, const float* weights, int64_t start, int64_t stop,
     float* result) {
   constexpr int64_t WIDTH = 1024;
   constexpr int AT_ONCE = 5;
+  int32_t bad = 0;
   for (int64_t column = start; column < stop; column += WIDTH) {
     const int64_t width = stop - column < WIDTH ? stop - column : WIDTH;
     float total[WIDTH] = {};
@@ -100,15 +104,20 @@ void flockwise_weighted(
     for (; row + AT_ONCE <= count; row += AT_ONCE) {
       const float* x = rows + row * stride + column;
       const float* w = weights + row;
-#pragma GCC ivdep
       for (int64_t i = 0; i < width; i++)
         total[i] += w[0] * x[i] + w[1] * x[stride + i] + w[2] * x[2 * stride + i] + w[3] * x[3 * stride + i] +
                     w[4] * x[4 * stride + i];
     }
     for (; row < count; row++)
       for (int64_t i = 0; i < width; i++) total[i] += weights[row] * rows[row * stride + column + i];
+    for (int64_t i = 0; i < width; i++) {
+      int32_t bits;
+      std::memcpy(&bits, total + i, sizeof bits);
+      bad |= (bits & 0x7f800000) == 0x7f800000;
+    }
     std::memcpy(result + column, total, width * sizeof(float));
   }
+  return bad ? NOT_FINITE : 0;
 }
 
 int flockwise_lanes() { return LANES; }

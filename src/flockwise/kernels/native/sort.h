@@ -20,11 +20,18 @@ struct Rows {
   Vec get(int64_t row) const { return load(at + row * LANES); }
   void put(int64_t row, Vec value) const { store(at + row * LANES, value); }
 
-  void sort() const {
-    for (int64_t first = 0; first < count; first += 8) sort_eight(first);
+  // Calls `meanwhile` now and then.
+  template <class Meanwhile>
+  void sort(Meanwhile& meanwhile) const {
+    for (int64_t first = 0; first < count; first += 8) {
+      meanwhile();
+      sort_eight(first);
+    }
     for (int64_t half = 8; half < count; half *= 2)
-      for (int64_t first = 0; first + half < count; first += 2 * half)
+      for (int64_t first = 0; first + half < count; first += 2 * half) {
+        meanwhile();
         Rows{at + first * LANES, first + 2 * half < count ? 2 * half : count - first}.merge(half);
+      }
   }
 
  private:
