@@ -13,7 +13,7 @@ from flockwise.types import Square, Updates, Vector
 
 BLOCK = 8192
 PARTS = 8  # fixed number of partial sums, so that the order of summation does not depend on the threads
-FEW = 64  # clients; up to here half of the products in C++ take less time than all of them in BLAS
+FEW = 128  # clients; up to here half of the products in C++ take less time than all of them in BLAS
 CLOSE = 0.02  # below this share of the norms a distance has lost more than a factor 50 of its precision
 
 

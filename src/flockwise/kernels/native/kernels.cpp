@@ -94,12 +94,13 @@ int flockwise_products(
 int flockwise_weighted(
     const float* rows, int64_t stride, int64_t count, const float* weights, int64_t start, int64_t stop,
     float* result) {
-  constexpr int64_t WIDTH = 1024;
+  constexpr int64_t WIDTH = 4096;  // shorter pieces of rows keep the hardware from reading ahead
   constexpr int AT_ONCE = 5;
   int32_t bad = 0;
   for (int64_t column = start; column < stop; column += WIDTH) {
     const int64_t width = stop - column < WIDTH ? stop - column : WIDTH;
-    float total[WIDTH] = {};
+    float* __restrict total = result + column;
+    std::memset(total, 0, width * sizeof(float));
     int64_t row = 0;
     for (; row + AT_ONCE <= count; row += AT_ONCE) {
       const float* x = rows + row * stride + column;
@@ -115,7 +116,6 @@ int flockwise_weighted(
       std::memcpy(&bits, total + i, sizeof bits);
       bad |= (bits & 0x7f800000) == 0x7f800000;
     }
-    std::memcpy(result + column, total, width * sizeof(float));
   }
   return bad ? NOT_FINITE : 0;
 }
