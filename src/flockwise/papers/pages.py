@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flockwise.papers.cells import Paper
-from flockwise.papers.results import Result, results_of
+from flockwise.papers.fresh import current_results
+from flockwise.papers.results import Result
 from flockwise.papers.verdicts import MISSED, NOT_RUN, REACHED, SHOWN, Row, claim_verdicts, rows_of
 
 _ORDER = (REACHED, MISSED, NOT_RUN, SHOWN)
@@ -13,7 +14,7 @@ _ORDER = (REACHED, MISSED, NOT_RUN, SHOWN)
 
 def write_page(paper: Paper, results: Path, pages: Path) -> Path:
     """Write a paper's page and its figures, from the results on disk."""
-    found = list(results_of(results, paper.name))
+    found = list(current_results(paper, results))
     pages.mkdir(parents=True, exist_ok=True)
     figures = _figures(paper, found, pages)
     path = pages / f"{paper.name}.md"
@@ -55,11 +56,11 @@ def overview(papers: Sequence[Paper], results: Path, folder: str = "papers") -> 
         "`flockwise paper NAME` runs those that are missing and writes the pages below. Verdicts are of `--scale full` "
         "only: within one point of the published accuracy, or better, is reached; a count or a purity must be exactly "
         "the published one. Nothing is left out because it looks bad; what has not been run says so.", "",
-        "| paper | table | reached | not reached | not run yet | shown without verdict |", "|---|---|---|---|---|---|",
+        "| paper | table | reached | not reached | not run yet | no verdict |", "|---|---|---|---|---|---|",
     ]  # fmt: skip
     claims = []
     for paper in papers:
-        full = rows_of(paper.cells("full"), results_of(results, paper.name), "full")
+        full = rows_of(paper.cells("full"), current_results(paper, results), "full")
         for table in dict.fromkeys(row.cell.table for row in full):
             counts = Counter(row.verdict for row in full if row.cell.table == table)
             numbers = " | ".join(str(counts[name]) for name in _ORDER)

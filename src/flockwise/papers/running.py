@@ -1,7 +1,5 @@
 """Running cells: finished ones are kept and skipped, common beginnings are trained once, a stop loses nothing."""
 
-import hashlib
-import inspect
 import json
 import math
 import shutil
@@ -15,6 +13,7 @@ from flockwise.errors import RunError
 from flockwise.papers.cells import Cell, Paper, Prefix
 from flockwise.papers.configs import command, config_of, digest
 from flockwise.papers.finished import Computed, Finished
+from flockwise.papers.fresh import cell_digest
 from flockwise.papers.results import Result, read_result, result_path, surroundings, write_result
 from flockwise.simulation import fork, resume, run
 from flockwise.store import Run, open_run
@@ -160,27 +159,16 @@ def _computed(plan: Plan, cell: Cell, seed: int) -> Result:
     finished = Computed(curves)
     values: dict[str, float | None] = {m.name: float(m.read(finished)) for m in cell.measures}
     return Result(
-        plan.paper.name, cell.table, cell.name, plan.scale, seed, _computed_digest(plan, cell, seed), values,
+        plan.paper.name, cell.table, cell.name, plan.scale, seed, cell_digest(plan.paper, cell, seed), values,
         {name: list(curves[name]) for name in cell.curves}, seconds=round(time.perf_counter() - started, 1),
         command=f"flockwise paper {plan.paper.name} --table '{cell.table}'", **surroundings(),
     )  # fmt: skip
 
 
-def _computed_digest(plan: Plan, cell: Cell, seed: int) -> str:
-    assert cell.compute is not None
-    source = inspect.getsource(inspect.getmodule(cell.compute) or cell.compute)
-    return hashlib.sha256(f"{source}{cell.name}{seed}".encode()).hexdigest()[:16]
-
-
 def _done(plan: Plan, cell: Cell, seed: int) -> bool:
     path = result_path(plan.results, plan.paper.name, plan.scale, cell.table, cell.name, seed)
     found = read_result(path)
-    if found is None:
-        return False
-    if cell.compute:
-        return found.config_hash == _computed_digest(plan, cell, seed)
-    config = config_of(plan.paper.folder, cell.config, cell.overrides, seed, plan.workers)
-    return found.config_hash == digest(config, cell.prefix.at if cell.prefix else None)
+    return found is not None and found.config_hash == cell_digest(plan.paper, cell, seed)
 
 
 def _all(config: Config) -> list[str]:

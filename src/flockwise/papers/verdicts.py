@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flockwise.papers.cells import Cell, Means, Measure, Paper
 from flockwise.papers.results import Result
 
-NOT_RUN, REACHED, MISSED, SHOWN = "not run yet", "reached", "not reached", "no published number"
+NOT_RUN, REACHED, MISSED, SHOWN = "not run yet", "reached", "not reached", "no verdict"
 POINT = {"percent": 1.0, "share": 0.01, "fact": 0.0, "number": math.inf}
 
 

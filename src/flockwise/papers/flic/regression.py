@@ -10,7 +10,7 @@ from flockwise.rng import generator
 from flockwise.server import Server
 from flockwise.server.method import Method
 
-ROUNDS, EPOCHS, SAMPLES, LEARNING_RATE = 10, 10, 50, 0.01
+ROUNDS, EPOCHS, SAMPLES, LEARNING_RATE = 10, 10, 50, 0.03
 WEIGHTS = {"IID": (45.0, 45.0), "non-IID": (20.0, 70.0)}
 
 
@@ -18,7 +18,8 @@ def two_clients(case: str, seed: int) -> dict[str, list[float]]:
     """The global weight and both clients' own after each of 10 rounds of 10 epochs on 50 samples.
 
     The paper gives no inputs, noise or learning rate: here inputs are normal, the noise has standard
-    deviation 1, and a client takes one full-batch step of 0.01 an epoch.
+    deviation 1, and a client takes one full-batch step of 0.03 an epoch,
+    with which weights settle around round 8, as the paper says they do.
     """
     data = []
     for client, weight in enumerate(WEIGHTS[case]):

@@ -11,13 +11,13 @@ SIZES = {
     "short": ("rounds=60",),
     "smoke": ("rounds=2", "data.name=digits", "split.samples=60", "training.batch_size=20"),
 }
-CRAFTED = {
-    "little-2.035": ("attack.name=little-is-enough", "attack.z=2.035"),
-    "little-1.035": ("attack.name=little-is-enough", "attack.z=1.035"),
+CRAFTED = {  # the paper crafts gradients: as updates of weights they have the opposite sign
+    "little-2.035": ("attack.name=little-is-enough", "attack.z=-2.035"),
+    "little-1.035": ("attack.name=little-is-enough", "attack.z=-1.035"),
     "fall-10": ("attack.name=fall-of-empires", "attack.z=10.0"),
     "fall-1": ("attack.name=fall-of-empires", "attack.z=1.0"),
-    "random": ("attack.name=random-update",),
-    "partial-drop": ("attack.name=partial-drop", "attack.p=0.8", "attack.value=-1.0"),
+    "random": ("attack.name=random-update", "attack.low=-1.0", "attack.high=0.0"),
+    "partial-drop": ("attack.name=partial-drop", "attack.p=0.8", "attack.value=1.0"),
     "local": ("attack.name=local-model-poisoning",),
 }
 
@@ -58,7 +58,7 @@ def _rule(scale: str, rule: str, attackers: int) -> tuple[str, ...]:
     mini, plain = rule.startswith("mini-"), rule.removeprefix("mini-")
     grouped: tuple[str, ...] = ("strategy.name=mini-fl", "strategy.collect=1") if mini else ()
     if mini and scale == "smoke":
-        grouped = (*grouped, "strategy.most_groups=6")  # the search for the elbow would take most of the time
+        grouped = (*grouped, "strategy.most_groups=3")  # the search for the elbow would take most of the time
     if plain == "krum" and not mini:
         # Classic Krum (one update) gives 20 % here; keeping n - f - 2 of them is what fits (see the page).
         kept = 20 - attackers - 2
