@@ -17,6 +17,14 @@ def test_1nn_trains_a_better_model_than_avg_where_groups_differ():
     assert near.mean_accuracy > one.mean_accuracy + 0.1
 
 
+@pytest.mark.parametrize("attribution", ["1nn", "avg"])
+def test_two_super_classes_are_found(attribution):
+    """Seven of ten samples from the labels of one's own super-class."""
+    split = {"name": "noniid_degree", "clients": 12, "groups": 2, "degree": 0.7}
+    game = play(rounds=8, split=split, strategy={"name": "communities", "attribution": attribution})
+    assert game.ari == 1.0
+
+
 @pytest.mark.parametrize("attribution", ["avg", "1nn", "wnn", "late"])
 def test_every_attribution_runs_and_measures_its_communities_every_round(attribution):
     game = play(
