@@ -1,0 +1,104 @@
+"""Flower's own FedAvg in its Ray simulation, as a peer of benchmarks/engine.py; run in a process of its own.
+
+    python benchmarks/flower_peer.py CONFIG.json DATA ROUNDS
+
+prints one line of JSON: seconds a round (median), start-up until the first round is done, accuracy at the end.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+os.environ.update(RAY_USAGE_STATS_ENABLED="0", FLWR_TELEMETRY_ENABLED="0", OMP_NUM_THREADS="1")
+
+import numpy as np
+import torch
+from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.serverapp import Grid, ServerApp
+from flwr.serverapp.strategy import FedAvg
+from flwr.simulation import run_simulation
+from torch.nn import functional
+from torch.utils.data import DataLoader, TensorDataset
+
+from flockwise.config import parse_config
+from flockwise.models import Layout
+from flockwise.simulation.assembly import make_workbench
+
+CONTENT, DATA, ROUNDS = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]), int(sys.argv[3])
+_benches: list = []
+
+
+def bench():
+    """The clients' data, once for each process."""
+    if not _benches:
+        _benches.append(make_workbench(parse_config(CONTENT), None, DATA))
+    return _benches[0]
+
+
+client = ClientApp()
+
+
+@client.train()
+def train(message: Message, context: Context) -> Message:
+    """The loop of Flower's own examples."""
+    torch.set_num_threads(1)
+    work = bench()
+    x, y = work.data(int(context.node_config["partition-id"]), "train", 1)
+    work.module.load_state_dict(message.content["arrays"].to_torch_state_dict())
+    images = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous()
+    loader = DataLoader(
+        TensorDataset(images, torch.from_numpy(y)), batch_size=work.recipe.batch_size, shuffle=True
+    )
+    optimiser = torch.optim.SGD(work.module.parameters(), lr=work.recipe.learning_rate)
+    work.module.train()
+    for inputs, labels in loader:
+        optimiser.zero_grad()
+        functional.cross_entropy(work.module(inputs), labels).backward()
+        optimiser.step()
+    record = RecordDict(
+        {"arrays": ArrayRecord(work.module.state_dict()), "metrics": MetricRecord({"num-examples": len(y)})}
+    )
+    return Message(record, reply_to=message)
+
+
+def main() -> None:
+    """Simulate and print."""
+    began, stamps, last = time.perf_counter(), [], []
+    server = ServerApp()
+
+    def note(number: int, arrays: ArrayRecord) -> MetricRecord:
+        stamps.append(time.perf_counter())
+        last[:] = [arrays]
+        return MetricRecord({"none": 0})
+
+    @server.main()
+    def rounds(grid: Grid, context: Context) -> None:
+        clients = bench().federation.clients
+        strategy = FedAvg(
+            fraction_train=CONTENT["sampling"]["fraction"], fraction_evaluate=0.0, min_available_nodes=clients
+        )
+        strategy.start(grid, ArrayRecord(bench().module.state_dict()), num_rounds=ROUNDS, evaluate_fn=note)
+
+    backend = {
+        "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
+        "init_args": {"num_cpus": os.cpu_count()},
+    }
+    run_simulation(server, client, bench().federation.clients, backend_config=backend)
+    work = bench()
+    work.module.load_state_dict(last[0].to_torch_state_dict())
+    x, y = work.federation.official_test()
+    accuracy = work._trainer.losses(Layout.of(work.module).read(work.module), x, y)[1] / len(y)
+    seconds = np.diff(stamps[1:])  # the first stamp is before round 1
+    result = {
+        "seconds": float(np.median(seconds)),
+        "best": float(seconds.min()),
+        "startup": stamps[1] - began,
+    }
+    print("RESULT " + json.dumps({**result, "accuracy": float(accuracy)}))
+
+
+if __name__ == "__main__":
+    main()
