@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from flockwise import aggregation
 from flockwise.errors import InputError
 from flockwise.kernels import native, set_threads
+from flockwise.kernels.combine import squared_lengths
 from flockwise.kernels.native import loading
 from flockwise.native import load_library
 from flockwise.similarity import cosine, l1, l2
@@ -117,6 +118,14 @@ def test_pairs_agree_with_float64(shape):
     assert (np.abs(native.pair_sums("products", rows, center) - moved @ moved.T) <= tolerance).all()
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 5000), st.booleans())
+def test_lengths_agree_with_float64(clients, size, centered):
+    rows, center = random_rows(size, clients, size), random_rows(2, 1, size)[0] if centered else None
+    expected = ((rows.astype(np.float64) - (0 if center is None else center)) ** 2).sum(axis=1)
+    np.testing.assert_allclose(squared_lengths(rows, center), expected, rtol=2e-6)
+
+
 def test_l1_of_nearly_equal_rows_keeps_its_digits():
     base = random_rows(3, 1, 5000)
     rows = base + 1e-4 * random_rows(4, 6, 5000)
@@ -146,6 +155,7 @@ RULES = {
     "multi-krum": lambda rows: aggregation.multi_krum(rows, 2),
     "bulyan": lambda rows: aggregation.bulyan(rows, 2),
     "geometric median": aggregation.geometric_median,
+    "centered clipping": lambda rows: aggregation.centered_clipping(rows, 10.0),
     "l1": l1,
     "l2": l2,
     "cosine": cosine,

@@ -54,7 +54,8 @@ def _finite(vector: Vector) -> bool:
 def squared_lengths(rows: Updates, origin: Vector | None = None) -> NDArray[np.float64]:
     """The squared length of each row (minus `origin`); refuses rows that are not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        lengths = _lengths(rows, origin, np.float32)
+        compiled = native.squared_lengths(rows, origin)
+        lengths = _lengths(rows, origin, np.float32) if compiled is None else compiled
         doubtful = ~np.isfinite(lengths) | (lengths < 1e-28 * rows.shape[1])
         if doubtful.any():
             refuse_not_finite(rows)

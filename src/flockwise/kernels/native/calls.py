@@ -1,6 +1,7 @@
 """Calls of the compiled kernels over column blocks in threads; the bits do not depend on the threads."""
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
@@ -55,28 +56,39 @@ def pair_sums(kind: str, rows: Updates, center: Vector | None = None) -> Square 
 
     In float32 over 1024 columns, then in float64. NaN, Inf and overflow reach the result.
     """
+    upper = _summed(f"flockwise_{kind}", rows, center, (len(rows), len(rows)))
+    return None if upper is None else np.asarray(upper + np.triu(upper, 1).T)
+
+
+def squared_lengths(rows: Updates, center: Vector | None = None) -> NDArray[np.float64] | None:
+    """The sums of the squares of each row (minus `center`), summed as above."""
+    return _summed("flockwise_lengths", rows, center, (len(rows),))
+
+
+def _summed(
+    name: str, rows: Updates, center: Vector | None, shape: tuple[int, ...]
+) -> NDArray[np.float64] | None:
     kernels = library(rows.size)
     if kernels is None:
         return None
     clients, size = rows.shape
+    numbers = math.prod(shape)
     pieces = blocks(size, WIDTH)
-    count = min(PARTS, len(pieces), max(1, 2**24 // clients**2))
-    partial = np.zeros((count, clients, clients))
+    count = min(PARTS, len(pieces), max(1, 2**24 // numbers))
+    partial = np.zeros((count, *shape))
     codes = [0] * count
 
     def work(parts: list[slice]) -> None:
         for part in parts:
             number = part.start
             some = pieces[len(pieces) * number // count : len(pieces) * (number + 1) // count]
-            codes[number] = kernels[f"flockwise_{kind}"](
+            call: Any = kernels[name]
+            codes[number] = call(
                 _at(rows), size, clients, _at(center), some[0].start, some[-1].stop, _at(partial[number])
             )
 
-    each_chunk(work, blocks(count, 1), rows.size * clients // 4)
-    if _NO_MEMORY in codes:
-        return None
-    upper = partial.sum(axis=0)
-    return np.asarray(upper + np.triu(upper, 1).T)
+    each_chunk(work, blocks(count, 1), rows.size * max(numbers // clients // 4, 1))
+    return None if _NO_MEMORY in codes else np.asarray(partial.sum(axis=0))
 
 
 def _of_columns(name: str, rows: Updates, members: NDArray[np.intp], number: int) -> Vector | None:

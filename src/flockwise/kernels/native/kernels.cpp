@@ -120,5 +120,15 @@ int flockwise_weighted(
   return bad ? NOT_FINITE : 0;
 }
 
+// sums[row] += the squares of the columns of a row (minus the center), in float32 over a block and then in double.
+int flockwise_lengths(
+    const float* rows, int64_t stride, int64_t count, const float* center, int64_t start, int64_t stop, double* sums) {
+  for (int64_t column = start; column < stop; column += BLOCK)
+    for (int64_t row = 0; row < count; row++)
+      sums[row] += squares(
+          rows + row * stride + column, center ? center + column : nullptr, stop - column < BLOCK ? stop - column : BLOCK);
+  return 0;
+}
+
 int flockwise_lanes() { return LANES; }
 }

@@ -17,6 +17,7 @@ _ARGUMENTS = {
     "flockwise_differences": _PAIRS,
     "flockwise_products": _PAIRS,
     "flockwise_weighted": _PAIRS,
+    "flockwise_lengths": _PAIRS,
 }
 
 

@@ -33,6 +33,23 @@ inline double total_of(Vec v) {
   return total;
 }
 
+inline double squares(const float* row, const float* center, int64_t width) {
+  Vec total[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * LANES <= width; i += 4 * LANES)
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; v++) {
+      const Vec value = load(row + i + v * LANES) - (center ? load(center + i + v * LANES) : Vec{});
+      total[v] += value * value;
+    }
+  double rest = 0;
+  for (; i < width; i++) {
+    const float value = row[i] - (center ? center[i] : 0.0f);
+    rest += value * value;
+  }
+  return total_of((total[0] + total[1]) + (total[2] + total[3])) + rest;
+}
+
 // Adds to sums[i][j], i <= j, the pairs of `clients` rows of `width` columns, a multiple of LANES.
 template <class Term>
 void add_pairs(const float* rows, int64_t stride, int64_t clients, int64_t width, double* sums) {
