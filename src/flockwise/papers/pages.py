@@ -9,6 +9,20 @@ from flockwise.papers.fresh import current_results
 from flockwise.papers.results import Result
 from flockwise.papers.verdicts import MISSED, NOT_RUN, REACHED, SHOWN, Row, claim_verdicts, rows_of
 
+_HOW_TO = (
+    "## Run them yourself", "",
+    "```", "flockwise data get mnist", "flockwise paper mini-fl --table 4 --scale full --seeds 3", "```", "",
+    "- `--scale smoke` runs every cell on the embedded digits in seconds, `short` is the reduction described on each page, "
+    "`full` the paper's setting.",
+    "- A finished cell is a small JSON file in `papers/results/NAME` with its numbers, seed, config hash, versions, date, "
+    "duration and the `flockwise run` command that does the same by hand. Cells that have one are skipped; a result whose "
+    "cell has another config by now is neither counted nor shown, and is made again.",
+    "- Ctrl-C stops after the current round; the same command goes on from there.",
+    "- Rounds that cells have in common are trained once and forked from.",
+    "- The configs come with the package, in `flockwise/papers/NAME/*.toml`; cells say what they change in them.",
+    "- `--list` shows what is missing, `--page-only` writes the pages without running anything, `--pages docs/papers` is "
+    "how the pages here were made.",
+)  # fmt: skip
 _ORDER = (REACHED, MISSED, NOT_RUN, SHOWN)
 
 
@@ -66,10 +80,11 @@ def overview(papers: Sequence[Paper], results: Path, folder: str = "papers") -> 
             numbers = " | ".join(str(counts[name]) for name in _ORDER)
             parts.append(f"| [{paper.title}]({folder}/{paper.name}.md) | {table} | {numbers} |")
         claims += [(paper.title, text, verdict) for text, verdict in claim_verdicts(paper, full)]
-    parts += ["", "A row counts numbers: a cell may have several.", "", "## What the papers say in words", ""]
+    parts += ["", "A row counts numbers: a cell may have several.", "", "## What the papers say in words", "",
+              "Where it says so, a claim is judged on the cells that have been run.", ""]  # fmt: skip
     parts += ["| paper | claim | verdict |", "|---|---|---|"]
     parts += [f"| {title} | {text} | {verdict} |" for title, text, verdict in claims]
-    return "\n".join(parts) + "\n"
+    return "\n".join([*parts, "", *_HOW_TO, ""])
 
 
 def _summary(paper: Paper, rows: Sequence[Row]) -> list[str]:

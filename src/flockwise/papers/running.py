@@ -55,20 +55,19 @@ def missing(plan: Plan) -> list[tuple[Cell, int]]:
 def run_cells(
     plan: Plan, todo: Iterable[tuple[Cell, int]], stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Result]:
-    """Run cells one after the other and give each result as soon as it is on disk; `stop` is asked in between."""
+    """Run cells one after the other and give each result as soon as it is on disk; `stop` is asked in between.
+
+    Common beginnings are deleted at the end, but kept after a stop, to go on from.
+    """
     prefixes: set[Path] = set()
-    try:
-        for cell, seed in todo:
-            if stop():
-                return
-            finished = _run_cell(plan, cell, seed, stop, prefixes)
-            if finished is None:
-                return
-            yield finished
-    finally:
-        if not plan.keep_runs and not stop():
-            for path in prefixes:
-                shutil.rmtree(path, ignore_errors=True)
+    for cell, seed in todo:
+        finished = None if stop() else _run_cell(plan, cell, seed, stop, prefixes)
+        if finished is None:
+            return
+        yield finished
+    if not plan.keep_runs:
+        for path in prefixes:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _run_cell(
@@ -110,7 +109,10 @@ def _prefix(plan: Plan, prefix: Prefix, seed: int, stop: Callable[[], bool]) -> 
     # It ends one round after the last fork, since a run can only be forked before its end.
     overrides = [*prefix.overrides, f"rounds={ats[-1] + 1}", f"checkpoint.at={ats}"]
     config = config_of(plan.paper.folder, prefix.config, overrides, seed, plan.workers)
-    path = plan.out / "runs" / plan.paper.name / f"prefix-{digest(config)}"
+    saved = "-".join(
+        map(str, ats)
+    )  # a run that was stopped may have been for other cells, and saved other rounds
+    path = plan.out / "runs" / plan.paper.name / f"prefix-{digest(config)}-at-{saved}"
     done = _started_or_resumed(
         path, lambda: run(config, out=path, data=plan.data, stop=stop), plan.data, stop
     )
