@@ -30,7 +30,7 @@ class LocalEngine:
         rows = max(clients + 64, most_models)
         self._models = Arena(rows, dimension)
         self._updates = Arena(clients + 1, dimension)
-        self._chunk = max(clients // (8 * self.workers), 1)
+        self._chunk = max(clients // (4 * self.workers), 1)
         self._results = Arena(clients, 2, np.float64)  # accuracy and loss of each client's last test
         self._tested_with = np.full(clients, -1)  # the number of the model it was tested with
         self._numbers: dict[tuple[bytes, bool], int] = {}
