@@ -56,7 +56,8 @@ int all_pairs(const float* rows, int64_t stride, int64_t count, const float* cen
         std::memcpy(to, from, width * sizeof(float));
       for (int64_t i = width; i < whole; i++) to[i] = 0;
     }
-    add_pairs<Term>(packed, STRIDE, count, whole, sums);
+    const bool more = column + BLOCK < stop;
+    add_pairs<Term>(packed, STRIDE, count, whole, sums, rows + column + (more ? BLOCK : 0), stride);
   }
   std::free(packed);
   return 0;

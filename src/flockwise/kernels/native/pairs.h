@@ -50,11 +50,14 @@ inline double squares(const float* row, const float* center, int64_t width) {
   return total_of((total[0] + total[1]) + (total[2] + total[3])) + rest;
 }
 
-// Adds to sums[i][j], i <= j, the pairs of `clients` rows of `width` columns, a multiple of LANES.
+// Adds to sums[i][j], i <= j, the pairs of `clients` rows of `width` columns, a multiple of LANES. Meanwhile it asks
+// the memory for as many columns of the rows from `next` on, `apart` from each other, one row for each tile.
 template <class Term>
-void add_pairs(const float* rows, int64_t stride, int64_t clients, int64_t width, double* sums) {
+void add_pairs(
+    const float* rows, int64_t stride, int64_t clients, int64_t width, double* sums, const float* next, int64_t apart) {
   constexpr int L = Term::LEFT, R = Term::RIGHT;
   const Term term;
+  const float* last = next + (clients - 1) * apart;
   const auto row = [&](int64_t place) { return rows + (place < clients ? place : clients - 1) * stride; };
   for (int64_t j = 0; j < clients; j += R)
     for (int64_t i = 0; i < clients && i < j + R; i += L) {
@@ -63,6 +66,7 @@ void add_pairs(const float* rows, int64_t stride, int64_t clients, int64_t width
       for (int r = 0; r < R; r++) right[r] = row(j + r);
       Vec total[L][R] = {};
       for (int64_t c = 0; c < width; c += LANES) {
+        __builtin_prefetch(next + c, 0, 2);
         Vec a[L];
 #pragma GCC unroll 4
         for (int l = 0; l < L; l++) a[l] = once(load(left[l] + c));
@@ -73,6 +77,7 @@ void add_pairs(const float* rows, int64_t stride, int64_t clients, int64_t width
           for (int l = 0; l < L; l++) total[l][r] = term.add(total[l][r], a[l], b);
         }
       }
+      if (next < last) next += apart;
 #pragma GCC unroll 4
       for (int l = 0; l < L; l++)
 #pragma GCC unroll 4
