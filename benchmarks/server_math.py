@@ -4,7 +4,8 @@
 
 Peers are optional: Flower is used if installed; ByzFL from PATH, made with
 `pip install --no-deps --target PATH byzfl==0.0.11` (a plain install would replace torch). One thread, process
-CPU time, best of N runs for everyone, taken in turn in one process: compare the ratios, not the milliseconds.
+CPU time, best of N runs (5 N of what is quick) for everyone, taken in turn in one process: compare the ratios,
+not the milliseconds.
 """
 
 import argparse
@@ -44,18 +45,26 @@ def in_numpy(run: peers.Run) -> peers.Run:
     return plain
 
 
-def timed(runs: dict[str, list[peers.Run]], times: int) -> tuple[dict[str, float], dict[str, Any]]:
-    """Least CPU milliseconds over all runs of each name, and a result; every name has its turn each time."""
+def timed(runs: dict[str, list[peers.Run]], turns: int) -> tuple[dict[str, float], dict[str, Any], int]:
+    """Least CPU milliseconds of each name, a result of each, and how many turns they all had.
+
+    What takes less than half a second for all together gets five times as many turns.
+    """
     best: dict[str, float] = {}
     results: dict[str, Any] = {}
-    for _ in range(times):
+    turn = 0
+    while turn < turns:
+        begin = time.process_time()
         for name, candidates in runs.items():
             for candidate in candidates:
                 start = time.process_time()
                 results[name] = candidate()
                 taken = 1000 * (time.process_time() - start)
                 best[name] = min(best.get(name, taken), taken)
-    return best, results
+        turn += 1
+        if turn == 1 and time.process_time() - begin < 0.5:
+            turns *= 5
+    return best, results, turns
 
 
 def flat(result: Any) -> np.ndarray:
@@ -63,22 +72,21 @@ def flat(result: Any) -> np.ndarray:
     return np.asarray(result[0] if isinstance(result, list) else result, dtype=np.float64).ravel()
 
 
-def measure(clients: int, size: int, flwr: Any, byz: Any, times: int) -> list[dict[str, Any]]:
+def measure(clients: int, size: int, flwr: Any, byz: Any, turns: int) -> list[dict[str, Any]]:
     """All operations at one size."""
     updates = np.random.default_rng(0).standard_normal((clients, size), dtype=np.float32)
     f = (clients - 3) // 4 if clients < 25 else clients // 5
     flowers, byzantines = peers.flower_runs(flwr, updates, f), peers.byzfl_runs(byz, updates, f)
     scipys = peers.scipy_runs(updates)
-    limit = timed({"limit": peers.reading_runs(updates)}, max(times, 5))[0]["limit"]
     lines = []
     for name, run in peers.our_runs(updates, f).items():
         runs = {"numpy": [in_numpy(run)]} | ({"native": [run]} if native.status() == "C++" else {})
         for peer, those in (("flwr", flowers), ("scipy", scipys)):
             runs |= {peer: [those[name]]} if name in those else {}
         runs |= {"byzfl": byzantines[name]} if name in byzantines else {}
-        best, results = timed(runs, times)
-        line: dict[str, Any] = {"operation": name, "clients": clients, "parameters": size, "limit": limit}
-        for column in ("native", "numpy", "flwr", "byzfl", "scipy"):
+        best, results, taken = timed(runs | {"limit": peers.reading_runs(updates)}, turns)
+        line: dict[str, Any] = {"operation": name, "clients": clients, "parameters": size, "runs": taken}
+        for column in ("native", "numpy", "flwr", "byzfl", "scipy", "limit"):
             line[column] = best.get(column)
         for other in set(results) & {"native", "flwr", "scipy"}:
             gap = np.abs(flat(results[other]) - flat(results["numpy"])).max()

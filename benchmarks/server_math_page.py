@@ -43,7 +43,8 @@ def measured(report: dict[str, Any]) -> str:
         BEGIN, "", f"`{report['command']}`", "",
         f"{report['date']}, {where['cpu']}, {where['cores']} cores, NumPy {where['numpy']}, flwr {where['flwr']}, byzfl "
         f"{where['byzfl']}, kernels: {where['kernels']}. Load average {where['load']} at the start, {where['load_at_end']} "
-        f"at the end. Each time is the least of {report['runs']} runs, ours and the peers' in turn.", "",
+        f"at the end. Each time is the least of {report['runs']} runs ({5 * report['runs']} of what is quick), ours and "
+        "the peers' in turn.", "",
         "| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER), *rows, "", END,
     ])  # fmt: skip
 

@@ -56,7 +56,7 @@ template <class Term>
 void add_pairs(
     const float* rows, int64_t stride, int64_t clients, int64_t width, double* sums, const float* next, int64_t apart) {
   constexpr int L = Term::LEFT, R = Term::RIGHT;
-  const Term term;
+  const Term term{};
   const float* last = next + (clients - 1) * apart;
   const auto row = [&](int64_t place) { return rows + (place < clients ? place : clients - 1) * stride; };
   for (int64_t j = 0; j < clients; j += R)
