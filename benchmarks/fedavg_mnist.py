@@ -25,7 +25,11 @@ def main(path: str) -> None:
     picture = line_chart("FedAvg on MNIST", "round", "test accuracy", lines, (0.5, 1.0))
     (DOCS / "images" / "fedavg-mnist.svg").write_text(picture)
     reached = [int(r) for r, a in zip(run.rounds, mean, strict=True) if a >= 0.98]
-    verdict = f"0.98 is reached in round {reached[0]}" if reached else f"0.98 is not reached: {mean.max():.4f} at best"
+    verdict = (
+        f"0.98 is reached in round {reached[0]}"
+        if reached
+        else f"0.98 is not reached: {mean.max():.4f} at best"
+    )
     about = run.environment
     rows = "\n".join(f"| {r} | {a:.4f} | {w:.2f} |" for r, a, w in zip(run.rounds, mean, worst, strict=True))
     (DOCS / "fedavg-mnist.md").write_text(
