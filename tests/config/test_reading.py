@@ -34,6 +34,13 @@ def test_any_config_is_taken_or_refused_with_a_field_and_never_crashes(content: 
             assert line.split(" ")[0].rstrip(":")
 
 
+@pytest.mark.parametrize("section", ["data", "split", "strategy", "aggregation"])
+def test_a_key_with_control_characters_stays_on_one_line(section: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        parse_config({section: {"a\r\nb": 0}})
+    assert len(str(error.value).splitlines()) == 1
+
+
 def test_a_config_survives_being_written_and_read_back(tmp_path: Path) -> None:
     import tomli_w
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from flockwise import plugins
 from flockwise.config.sections import Config
-from flockwise.config.validation import shown, validated
+from flockwise.config.validation import named, shown, validated
 from flockwise.errors import ConfigError, PluginError
 
 
@@ -142,4 +142,4 @@ def _known(section: str, given: Mapping[str, Any], known: set[str]) -> None:
     for key, value in given.items():
         if key not in known:
             hint = plugins.nearest(key, sorted(known)) if known else "it takes none"
-            raise ConfigError(f"{section}.{key} = {shown(value)}: unknown key; {hint}")
+            raise ConfigError(f"{section}.{named(key)} = {shown(value)}: unknown key; {hint}")

@@ -33,6 +33,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def named(key: object) -> str:
+    """A key as it may appear in a message: quoted if it is empty or holds spaces or control characters."""
+    text = str(key)
+    return text if text and text.isprintable() and " " not in text else repr(text)
+
+
 def _line(model: type[BaseModel], fault: Any, prefix: str) -> tuple[str, str]:
     # Union alternatives appear in the location as type names; the field path is what precedes them.
     path, here = [], model
@@ -43,7 +49,7 @@ def _line(model: type[BaseModel], fault: Any, prefix: str) -> tuple[str, str]:
             inner = fields[part].annotation
             here = inner if isinstance(inner, type) else object  # type: ignore[assignment]
         elif fault["type"] == "extra_forbidden":
-            name = ".".join([*path, str(part)])
+            name = ".".join([*path, named(part)])
             return f"{prefix}{name}", f"unknown key; {nearest(str(part), list(fields))}"
         elif isinstance(part, int):
             path.append(str(part))
