@@ -15,7 +15,7 @@ help:  ## list the commands
 	@$(PIP) --editable .
 	@touch $@
 
-.venv/.dev: .venv/.core
+.venv/.dev: .venv/.core Makefile
 	@echo "installing the test tools into .venv (once)"
 	@$(PIP) --editable '.[dev,dashboard,flower-simulation]'
 	@touch $@
