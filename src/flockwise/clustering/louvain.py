@@ -25,6 +25,8 @@ from flockwise.rng import generator
 from flockwise.types import Labels
 
 SMALL = 500  # clients; up to here a search takes milliseconds and more of them run
+LEAST_GAIN = 0.01  # of the modularity: a search that gains less was in vain
+MOST_IN_VAIN = 2  # searches in a row, among many clients
 
 
 def louvain(
@@ -75,6 +77,7 @@ def _search(
     best, best_quality = np.arange(graph.nodes), -np.inf
     small = graph.nodes <= SMALL
     repeats = 3 if small else 1
+    in_vain = 0
     for start in range(starts):
         rng = generator(seed, "leiden" if leiden else "louvain", start)
         # after a search from single clients one from random flocks: they end in different optima
@@ -86,8 +89,13 @@ def _search(
             repeats -= 1
             if repeats == 0:
                 break
-        elif quality > best_quality:
+            continue
+        gained = start == 0 or quality - best_quality > LEAST_GAIN * abs(best_quality)
+        if quality > best_quality:
             best, best_quality = labels, quality
+        in_vain = 0 if gained else in_vain + 1
+        if not small and in_vain == MOST_IN_VAIN:  # no structure that another search would find
+            break
     found[order] = best
     return in_order(found)
 
