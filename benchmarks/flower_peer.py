@@ -28,14 +28,13 @@ from flockwise.models import Layout
 from flockwise.simulation.assembly import make_workbench
 
 CONTENT, DATA, ROUNDS = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]), int(sys.argv[3])
-_benches: list = []
 
 
 def bench():
-    """The clients' data, once for each process."""
-    if not _benches:
-        _benches.append(make_workbench(parse_config(CONTENT), None, DATA))
-    return _benches[0]
+    """The clients' data, once for each process (kept on a module, because Ray copies this file's globals)."""
+    if not hasattr(sys, "benchmark_clients"):
+        sys.benchmark_clients = make_workbench(parse_config(CONTENT), None, DATA)
+    return sys.benchmark_clients
 
 
 client = ClientApp()
