@@ -209,7 +209,8 @@ def main() -> None:
         results[name] = rows
         print(table(name, rows), flush=True)
     about = {
-        "command": "python benchmarks/engine.py --data DIR" + (" --quick" if options.quick else ""), "date": time.strftime("%Y-%m-%d"), "cores": available_cores(),
+        "command": "python benchmarks/engine.py --data DIR" + (" --quick" if options.quick else ""),
+        "date": time.strftime("%Y-%m-%d"), "cores": available_cores(),
         "cpu": _cpu(), "load": os.getloadavg()[0],
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "results": results,
