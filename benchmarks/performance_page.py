@@ -36,7 +36,8 @@ def main() -> None:
         "A: the papers' CNN, 100 clients with 600 MNIST digits, 10 a round, batch 10, one epoch. "
         "B: softmax regression, 1000 clients with 60 digits. The plain loop is DataLoader and torch.optim.SGD, "
         "its clients spread over one process per core. "
-        "Accuracy after the timed rounds shows that the work is the same; Flower is timed over fewer rounds (3 and 30 instead of 8 and 300), so its accuracy is lower.\n",
+        "Accuracy after the timed rounds shows that the work is the same; Flower is timed over fewer rounds "
+        "(3 and 30 instead of 8 and 300), so its accuracy is lower.\n",
         "![rounds a second](images/engine.svg)\n",
     ]
     for name, rows in engine["results"].items():
