@@ -22,7 +22,6 @@ import numpy as np
 from flockwise.clustering import leiden, louvain, modularity
 from flockwise.similarity import cosine
 
-
 GRAPHS = (  # name, strength of the groups, searches (None: as many as we usually do)
     ("clear groups", 0.5, None),
     ("weak groups", 0.1, None),
