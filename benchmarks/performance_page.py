@@ -10,6 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from engine import table
+
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
 TARGETS = {
@@ -41,7 +43,7 @@ def main() -> None:
         "![rounds a second](images/engine.svg)\n",
     ]
     for name, rows in engine["results"].items():
-        parts.append(rounds_table(name, rows))
+        parts.append(f"### {table(name, rows)}\n")
     parts += [
         "## One client on one core\n",
         f"`python benchmarks/training_kernels.py`, {engine['date']}, best and median of CPU time against the usual loop. "
@@ -49,22 +51,6 @@ def main() -> None:
         kernels_table(kernels),
     ]
     (DOCS / "performance.md").write_text("\n".join(parts) + "\n")
-
-
-def rounds_table(name: str, rows: dict[str, Any]) -> str:
-    """One workload."""
-    base = rows["plain loop"]["seconds"]
-    lines = [
-        f"### Workload {name}\n",
-        "| way | s a round | rounds/s | x plain loop | start-up s | accuracy |",
-        "|---|---|---|---|---|---|",
-    ]
-    for way, row in rows.items():
-        lines.append(
-            f"| {way} | {row['seconds']:.4f} | {1 / row['seconds']:.2f} | {base / row['seconds']:.2f} | "
-            f"{row['startup']:.1f} | {row['accuracy']:.3f} |"
-        )
-    return "\n".join(lines) + "\n"
 
 
 def kernels_table(kernels: dict[str, Any]) -> str:
