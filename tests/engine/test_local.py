@@ -54,6 +54,21 @@ def test_replies_come_in_order_and_do_not_depend_on_workers() -> None:
             assert (one.samples, one.loss) == (two.samples, two.loss)
 
 
+def test_a_light_plan_is_carried_out_here_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = _engine(2)
+    sent = []
+    run = engine._pool.run  # type: ignore[union-attr]
+    monkeypatch.setattr(engine._pool, "run", lambda jobs: sent.append(len(jobs)) or run(jobs))
+    by_workers = engine.train(_plan())
+    here = engine.train(_plan())  # the pace is known by now
+    assert sent == [4]
+    assert [a.update.tobytes() for a in by_workers] == [a.update.tobytes() for a in here]
+    engine._pace = 1.0  # a second a sample: worth a message
+    engine.train(_plan())
+    engine.close()
+    assert sent == [4, 4]
+
+
 def test_a_client_that_is_offered_several_models_trains_the_best() -> None:
     engine = _engine(1)
     plan = _plan(models=3)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Iterable
 
 import numpy as np
@@ -14,6 +15,9 @@ from flockwise.engine.workbench import Workbench, one_thread
 from flockwise.errors import EngineError
 from flockwise.messages import ROOT, Plan, Reply, Scores, Task
 from flockwise.types import Labels, Models, Vector
+
+# Seconds of training below which a plan is carried out in this process: messages to workers would cost more.
+_LIGHT = 0.003
 
 
 class LocalEngine:
@@ -30,7 +34,11 @@ class LocalEngine:
         rows = max(clients + 64, most_models)
         self._models = Arena(rows, dimension)
         self._updates = Arena(clients + 1, dimension)
-        self._chunk = max(clients // (4 * self.workers), 1)
+        self._pace = float(
+            "inf"
+        )  # seconds a sample in training, the best seen: loads and first uses slow others
+        # Two jobs a worker are dealt out at once, so that each worker keeps to its clients and their data.
+        self._chunk = max(-(-clients // (2 * self.workers)), 1)
         self._results = Arena(clients, 2, np.float64)  # accuracy and loss of each client's last test
         self._tested_with = np.full(clients, -1)  # the number of the model it was tested with
         self._numbers: dict[tuple[bytes, bool], int] = {}
@@ -43,7 +51,10 @@ class LocalEngine:
             plan.tasks, key=lambda task: (-self._bench.samples(task.client) * len(task.models), task.client)
         )
         jobs = [self._job("train", plan, task, slot) for slot, task in enumerate(tasks)]
-        answers = {answer["client"]: answer for answer in self._run(jobs) if answer["samples"]}
+        work = sum(self._bench.samples(task.client) * len(task.models) for task in tasks)
+        light = work * self._pace < _LIGHT
+        answers = {answer["client"]: answer for answer in self._run(jobs, light) if answer["samples"]}
+        self._pace = min([self._pace, *(a["seconds"] / a["samples"] for a in answers.values())])
         return [self._reply(plan, answers[client]) for client in sorted(answers)]
 
     def validate(self, plan: Plan) -> list[Scores]:
@@ -96,8 +107,8 @@ class LocalEngine:
             self._pool.close()
             self._pool = None
 
-    def _run(self, jobs: list[Job]) -> Iterable[Job]:
-        if self._pool is None:
+    def _run(self, jobs: list[Job], light: bool = False) -> Iterable[Job]:
+        if self._pool is None or light:
             return map(self._handle, jobs)
         return self._pool.run(jobs)
 
@@ -139,13 +150,14 @@ class LocalEngine:
             samples = len(bench.data(client, "validation", round)[1])
             return {"client": client, "accuracies": _to_json(s[0] for s in scores),
                     "losses": _to_json(s[1] for s in scores), "samples": samples}  # fmt: skip
+        started = time.perf_counter()
         result = bench.train(client, round, candidates)
         if result is None:
             return {"client": client, "samples": 0}
         trained, chosen, loss = result
         np.subtract(trained, candidates[chosen], out=self._updates.rows[job["slot"]])
         return {"client": client, "samples": len(bench.data(client, "train", round)[1]), "chosen": chosen,
-                "loss": _to_json([loss])[0], "slot": job["slot"]}  # fmt: skip
+                "loss": _to_json([loss])[0], "slot": job["slot"], "seconds": time.perf_counter() - started}  # fmt: skip
 
 
 def available_cores() -> int:

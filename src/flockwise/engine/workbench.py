@@ -62,14 +62,17 @@ class Workbench:
         x, y = self.data(client, "train", round)
         if not len(y):
             return None
-        losses = (
-            [self._trainer.losses(model, x, y)[0] for model in candidates] if len(candidates) > 1 else [0.0]
-        )
-        chosen = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
+        chosen = self._best(candidates, x, y) if len(candidates) > 1 else 0
         rng = generator(self.seed, "batches", round, client)
-        orders = np.stack([rng.permutation(len(y)) for _ in range(self.recipe.epochs)])
+        orders = np.empty((self.recipe.epochs, len(y)), dtype=np.int64)
+        for order in orders:
+            order[:] = rng.permutation(len(y))
         trained, loss = self._trainer.train(candidates[chosen], x, y, orders, self.recipe)
         return trained, chosen, loss
+
+    def _best(self, candidates: Models, x: np.ndarray, y: np.ndarray) -> int:
+        losses = [self._trainer.losses(model, x, y)[0] for model in candidates]
+        return int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
 
     def score(self, client: int, part: str, round: int, model: Vector) -> tuple[float, float]:
         """Accuracy and mean loss of a model on a client's part; NaN where it holds no data."""
@@ -96,11 +99,11 @@ class Workbench:
         """Test data of several clients end to end; the same clients are asked for round after round."""
         key = (clients, self._drifted(round))
         if key not in self._joined:
-            parts = [self.data(client, "test", round) for client in clients]
+            parts = [self._materialise(client, "test", round) for client in clients]
             # A client that brought no test data is judged on its validation data.
             parts = [
-                p if len(p[1]) else self.data(c, "validation", round)
-                for c, p in zip(clients, parts, strict=True)
+                part if len(part[1]) else self._materialise(client, "validation", round)
+                for client, part in zip(clients, parts, strict=True)
             ]
             x, y = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
             if len(self._joined) >= _MOST_JOINED:

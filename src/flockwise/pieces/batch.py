@@ -55,6 +55,8 @@ def stack(plan: Plan, replies: Sequence[Reply], weight_cap: float | None) -> Bat
 
 def _place(address: object) -> float:
     """An IP address as a number, so that ranges of it are neighbourhoods; "lat,lon" counts by its longitude."""
+    if address is None:
+        return float("nan")
     try:
         return float(int(ip_address(str(address))))
     except ValueError:
