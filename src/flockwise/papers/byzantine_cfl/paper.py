@@ -19,7 +19,7 @@ ATTACKS = {
 }
 SIZES = {
     "full": (),
-    "short": ("split.clients=30", "rounds=15", "evaluation.every=5"),
+    "short": ("model.name=mlp", "split.clients=30", "split.samples=200", "rounds=30"),
     "smoke": ("data.name=digits", "model.name=softmax", "split.clients=10", "rounds=2", "training.epochs=1"),
 }
 FAULTY = {"full": 30, "short": 9, "smoke": 3}
@@ -37,12 +37,13 @@ def cells(scale: str) -> list[Cell]:
 
 def _cell(scale: str, dataset: str, scenario: str, method: str, published: float) -> Cell:
     data = () if scale == "smoke" else (f"data.name={dataset}",)
-    model = ("model.name=cifar-cnn",) if dataset == "cifar-10" and scale != "smoke" else ()
+    model = ("model.name=cifar-cnn",) if dataset == "cifar-10" and scale == "full" else ()
     lies = (*ATTACKS[scenario], f"attack.clients={FAULTY[scale]}") if scenario != "clean" else ()
     measures = [Measure("test accuracy", global_accuracy, published)]
     clustered: tuple[str, ...] = ()
     if method == "CFL":
-        clustered = ("strategy.name=byzantine-cfl", "strategy.threshold=0.02")
+        # cohesion -1 is the paper's rule: alpha_cross alone decides
+        clustered = ("strategy.name=byzantine-cfl", "strategy.threshold=0.02", "strategy.cohesion=-1")
         expected = 0.0 if scenario == "clean" else float(FAULTY[scale])
         measures += [
             Measure("faulty clients removed", lambda f: _removed(f)[0], expected, "fact"),

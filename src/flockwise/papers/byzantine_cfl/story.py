@@ -70,7 +70,7 @@ READING = """
 """
 SCALES = """
 - `smoke`: embedded digits, softmax regression, 10 clients of which 3 faulty, 2 rounds.
-- `short`: 30 clients with 2,000 samples, 9 faulty, 15 rounds.
+- `short`: a perceptron in place of the CNN, 30 clients with 200 samples, 9 faulty, 30 rounds.
 """
 NOTES = """
 - The split is the exact optimum of the paper's equation 4.

@@ -9,7 +9,7 @@ from flockwise.papers.finished import Finished
 
 SIZES = {
     "full": (),
-    "short": ("rounds=10", "split.samples=500", "model.name=cifar-cnn"),
+    "short": ("rounds=8", "split.samples=400", "model.name=cifar-cnn"),
     "smoke": ("rounds=2", "data.name=digits", "model.name=softmax", "split.samples=40"),
 }
 MAJORITIES, RESOLUTIONS = (0.3, 0.5, 0.7, 1.0), (0.8, 0.9, 1.0)

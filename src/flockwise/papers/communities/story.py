@@ -93,7 +93,7 @@ READING = """
 """
 SCALES = """
 - `smoke`: embedded digits, softmax regression, 40 samples a client, 2 rounds.
-- `short`: CIFAR-10 with 500 samples a client, a small CNN in place of MobileNet, 10 rounds.
+- `short`: CIFAR-10 with 400 samples a client, a small CNN in place of MobileNet, 8 rounds.
 """
 NOTES = """
 - Figure 2, top row (similarities that are not normalised) is not an option of the method here; the bottom row is.

@@ -10,7 +10,7 @@ from flockwise.papers.fl_hc.tables import BEFORE, BY_FRACTION, BY_LINKAGE, CONFI
 ROUNDS = {"full": 50, "short": 20, "smoke": 5}  # not counting the round in which everybody trains
 SIZES = {
     "full": (),
-    "short": ("split.clients=40", "split.samples=300"),
+    "short": ("model.name=mlp", "split.clients=40", "split.samples=200"),
     "smoke": ("data.name=digits", "model.name=softmax", "split.clients=12", "training.epochs=1"),
 }
 _SMOKE_BEFORE = {1: 1, 3: 2, 5: 2, 10: 3}

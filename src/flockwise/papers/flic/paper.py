@@ -14,9 +14,10 @@ _SMALL = (
     "training.epochs=1",
     "evaluation.every=1",
 )
+_MLP = ("model.name=mlp",)
 SIZES: dict[str, dict[str, tuple[str, ...]]] = {
     "full": {"I": (), "5": (), "II": ()},
-    "short": {"I": ("training.epochs=2", "split.clients=50", "sampling.fraction=0.2"), "5": (), "II": ()},
+    "short": {"I": _MLP, "5": _MLP, "II": _MLP},
     "smoke": {"I": _SMALL, "5": _SMALL, "II": _SMALL},
 }
 WARMUP = {"full": 200, "short": 30, "smoke": 2}

@@ -125,8 +125,8 @@ READING = """
 """
 SCALES = """
 - `smoke`: embedded digits, softmax regression, 20 clients, a handful of rounds.
-- `short`: MNIST and the CNN. Table I: 50 clients with 1,200 digits, a fifth of them a round, 2 epochs, flocks after 30
-  rounds. Figure 5: 40 rounds. Figure 3: 20 rounds. Table II: 60 rounds, flocks after 40 (60 attackers: 20).
+- `short`: a perceptron in place of the CNN, and fewer rounds. Table I: flocks after 30 of 35 rounds. Figure 5: 40 rounds.
+  Figure 3: 20 rounds. Table II: 60 rounds, flocks after 40 (60 attackers: 20).
 """
 NOTES = """
 - The pilot found no singletons after round 1 under any reading (paper: 10): Louvain merges some of ten similar clients.

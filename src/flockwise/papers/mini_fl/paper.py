@@ -8,7 +8,7 @@ from flockwise.papers.mini_fl.tables import ATTACKS, RULES, TABLE_4, TABLE_5, TA
 ATTACKERS = 5
 SIZES = {
     "full": (),
-    "short": ("rounds=60",),
+    "short": ("rounds=30",),
     "smoke": ("rounds=2", "data.name=digits", "split.samples=60", "training.batch_size=20"),
 }
 CRAFTED = {  # the paper crafts gradients: as updates of weights they have the opposite sign

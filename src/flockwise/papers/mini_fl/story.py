@@ -104,7 +104,7 @@ READING = """
 """
 SCALES = """
 - `smoke`: embedded digits, 60 samples a client, 2 iterations.
-- `short`: MNIST, 60 of 300 iterations, everything else as in the paper.
+- `short`: MNIST, 30 of 300 iterations, everything else as in the paper.
 """
 NOTES = """
 - The grouping feature is found by the method from addresses, hours and users, in the first iteration.
