@@ -84,3 +84,14 @@ def test_results_of_another_config_or_of_no_cell_are_not_shown(tmp_path: Path) -
     write_result(plan.results, type(first)(**{**vars(first), "config_hash": "another"}))
     write_result(plan.results, type(first)(**{**vars(first), "cell": "of an older version"}))
     assert list(current_results(plan.paper, plan.results)) == [second]
+
+
+def test_every_round_of_a_cell_is_told_of(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    plan = Plan(
+        PAPERS["byzantine-cfl"], "smoke", out=tmp_path, tables=("1",),
+        watch=lambda cell, progress: told.append((cell.name, progress.round, progress.rounds)),
+    )  # fmt: skip
+    (cell, seed) = missing(plan)[0]
+    list(run_cells(plan, [(cell, seed)]))
+    assert told == [(cell.name, 1, 2), (cell.name, 2, 2)]

@@ -1,6 +1,9 @@
 """paper: measure the tables and figures of a paper."""
 
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -57,7 +60,7 @@ def paper(
     for table in tables:
         if table not in known:
             raise ConfigError(f"--table {table}: {name} has no such table; known are {', '.join(known)}")
-    plan = Plan(chosen, scale, seeds, out, data, tables, workers, keep_runs)
+    plan = Plan(chosen, scale, seeds, out, data, tables, workers, keep_runs, _Rounds())
     todo = [] if page_only else missing(plan)
     if listing:
         for cell, seed in todo:
@@ -69,6 +72,7 @@ def paper(
             shown = ", ".join(
                 f"{key} {value:.4g}" for key, value in result.values.items() if value is not None
             )
+            click.echo("\r\x1b[K" if sys.stderr.isatty() else "", nl=False, err=True)
             click.echo(f"[{number}/{len(todo)}] {result.table}: {result.cell}, seed {result.seed}: {shown}")
         stopped = stop()
     where = pages or out / "pages"
@@ -80,3 +84,20 @@ def paper(
     if stopped:
         click.echo("stopped; the same command goes on from here", err=True)
         raise click.exceptions.Exit(130)
+
+
+class _Rounds:
+    """Where a long cell stands: a line that is overwritten in a terminal, a line every minute elsewhere."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def __call__(self, cell: Any, progress: Any) -> None:
+        terminal, now = sys.stderr.isatty(), time.monotonic()
+        if now - self._said < (0.5 if terminal else 60):
+            return
+        self._said = now
+        line = f"{cell.table}: {cell.name}: round {progress.round} of {progress.rounds}"
+        if "accuracy" in progress.facts:
+            line += f", accuracy {progress.facts['accuracy']:.3f}"
+        click.echo(f"\r\x1b[K{line}" if terminal else line, nl=not terminal, err=True)

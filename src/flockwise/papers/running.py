@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from flockwise.config import Config
 from flockwise.errors import RunError
@@ -16,6 +17,7 @@ from flockwise.papers.finished import Computed, Finished
 from flockwise.papers.fresh import cell_digest
 from flockwise.papers.results import Result, read_result, result_path, surroundings, write_result
 from flockwise.simulation import fork, resume, run
+from flockwise.simulation.runner import Progress
 from flockwise.store import Run, open_run
 
 
@@ -24,6 +26,7 @@ class Plan:
     """What to run, and where it goes.
 
     Results lie below `out`/results, run directories (deleted once they are read) below `out`/runs.
+    `watch` is told of every round of every cell; rounds that cells share are told of with the first of them.
     """
 
     paper: Paper
@@ -34,6 +37,7 @@ class Plan:
     tables: tuple[str, ...] = ()
     workers: int = 1
     keep_runs: bool = False
+    watch: Callable[[Cell, Progress], object] | None = None
 
     @property
     def results(self) -> Path:
@@ -80,20 +84,21 @@ def _run_cell(
     config = config_of(plan.paper.folder, cell.config, cell.overrides, seed, plan.workers)
     at = cell.prefix.at if cell.prefix else None
     path = plan.out / "runs" / plan.paper.name / digest(config, at)
+    calls: _Calls = {"data": plan.data, "stop": stop, "on_round": _told(plan, cell)}
     if cell.prefix:
-        first = _prefix(plan, cell.prefix, seed, stop)
+        first = _prefix(plan, cell.prefix, seed, calls)
         if first is None:
             return None
         prefixes.add(first.path)
 
         def start() -> Run:
-            return fork(first.path, at or 0, _all(config), out=path, data=plan.data, stop=stop)
+            return fork(first.path, at or 0, _all(config), out=path, **calls)
     else:
 
         def start() -> Run:
-            return run(config, out=path, data=plan.data, stop=stop)
+            return run(config, out=path, **calls)
 
-    done = _started_or_resumed(path, start, plan.data, stop)
+    done = _started_or_resumed(path, start, calls)
     if done.state != "finished":
         return None
     result = _result(plan, cell, seed, config, Finished(done, plan.data))
@@ -103,7 +108,20 @@ def _run_cell(
     return result
 
 
-def _prefix(plan: Plan, prefix: Prefix, seed: int, stop: Callable[[], bool]) -> Run | None:
+class _Calls(TypedDict):
+    """What starting, resuming and forking have in common."""
+
+    data: Path | None
+    stop: Callable[[], bool]
+    on_round: Callable[[Progress], object] | None
+
+
+def _told(plan: Plan, cell: Cell) -> Callable[[Progress], object] | None:
+    watch = plan.watch
+    return None if watch is None else lambda progress: watch(cell, progress)
+
+
+def _prefix(plan: Plan, prefix: Prefix, seed: int, calls: _Calls) -> Run | None:
     """The run that the cells fork from, as far as it is needed: one run serves all rounds of all its cells."""
     ats = sorted({c.prefix.at for c in plan.cells() if c.prefix and _same(c.prefix, prefix)})
     # It ends one round after the last fork, since a run can only be forked before its end.
@@ -113,9 +131,7 @@ def _prefix(plan: Plan, prefix: Prefix, seed: int, stop: Callable[[], bool]) -> 
         map(str, ats)
     )  # a run that was stopped may have been for other cells, and saved other rounds
     path = plan.out / "runs" / plan.paper.name / f"prefix-{digest(config)}-at-{saved}"
-    done = _started_or_resumed(
-        path, lambda: run(config, out=path, data=plan.data, stop=stop), plan.data, stop
-    )
+    done = _started_or_resumed(path, lambda: run(config, out=path, **calls), calls)
     return done if done.state == "finished" else None
 
 
@@ -123,9 +139,7 @@ def _same(one: Prefix, other: Prefix) -> bool:
     return (one.config, one.overrides) == (other.config, other.overrides)
 
 
-def _started_or_resumed(
-    path: Path, start: Callable[[], Run], data: Path | None, stop: Callable[[], bool]
-) -> Run:
+def _started_or_resumed(path: Path, start: Callable[[], Run], calls: _Calls) -> Run:
     if not path.exists():
         return start()
     try:
@@ -133,7 +147,7 @@ def _started_or_resumed(
         if found.state == "finished":
             return found
         if found.checkpoints:
-            return resume(path, data=data, stop=stop)
+            return resume(path, **calls)
     except RunError:
         pass  # broken beyond reading, by a crash at its very start: nothing is lost by starting again
     shutil.rmtree(path)

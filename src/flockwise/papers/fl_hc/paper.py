@@ -29,14 +29,26 @@ def cells(scale: str) -> list[Cell]:
         for (metric, linkage), row in zip(LINKAGES, rows, strict=True):
             auto = (f"strategy.metric={metric}", f"strategy.linkage={linkage}", "strategy.min_separation=0")
             found.append(_cell(scale, table, f"{metric}, {linkage}", 0.2, 10, auto, row))
-    return [*found, *_iid(scale)]
+    return [*found, *_iid(scale), *_plain(scale)]
+
+
+def _plain(scale: str) -> list[Cell]:
+    """Federated averaging beside it, for the figures; the paper gives only ratios to it."""
+    found = []
+    for table in ("I", "II", "III"):
+        fraction = 0.1 if table == "III" else 0.2
+        shared = _shared(scale, CONFIGS[table], fraction)
+        measures = (Measure(f"accuracy at round {ROUNDS[scale]}", _accuracy(None), None),)
+        found.append(Cell("FL", f"{table}, cf {fraction:g}", _config(scale, CONFIGS[table]),
+                          (*shared, f"rounds={ROUNDS[scale]}"), measures, None, ("accuracy",),
+                          _shares_by_round(_target(table))))  # fmt: skip
+    return found
 
 
 def _cell(
     scale: str, table: str, name: str, fraction: float, before: int, cut: tuple[str, ...], row: Row
 ) -> Cell:
-    config = CONFIGS[table]
-    target = 0.8 if config == "femnist" else 0.99
+    config, target = CONFIGS[table], _target(table)
     before = _rounds_before(scale, before)
     after, end = row or (None, None, None, None), f"at round {ROUNDS[scale]}"
     measures = (
@@ -46,7 +58,11 @@ def _cell(
         Measure(f"clients at {target:.0%} {end}", _share(target, None), after[3], "number"),
         Measure("flocks", lambda f: f.fact("flocks"), None, "number"),
     )
-    return _forked(scale, table, name, config, fraction, before, cut, measures)
+    return _forked(scale, table, name, config, fraction, before, cut, measures, target)
+
+
+def _target(table: str) -> float:
+    return 0.8 if CONFIGS[table] == "femnist" else 0.99
 
 
 def _iid(scale: str) -> list[Cell]:
@@ -72,17 +88,24 @@ def _iid_measures(flocks: float | None) -> tuple[Measure, ...]:
 
 def _forked(
     scale: str, table: str, name: str, config: str, fraction: float, before: int, cut: tuple[str, ...],
-    measures: tuple[Measure, ...],
+    measures: tuple[Measure, ...], target: float = 0.99,
 ) -> Cell:  # fmt: skip
-    small = SIZES[scale]
-    if config == "femnist" and scale == "smoke":
-        config = "writers_smoke"
-    elif config == "femnist":
-        small = tuple(item for item in small if not item.startswith("split.samples"))
-    shared = (*small, f"sampling.fraction={fraction}")
+    shared, config = _shared(scale, config, fraction), _config(scale, config)
     strategy = ("strategy.name=fl-hc", f"strategy.rounds_before={before}", *cut)
     overrides = (*shared, f"rounds={ROUNDS[scale] + 1}", *strategy)
-    return Cell(table, name, config, overrides, measures, Prefix(config, shared, before), ("accuracy",))
+    return Cell(table, name, config, overrides, measures, Prefix(config, shared, before), ("accuracy",),
+                _shares_by_round(target))  # fmt: skip
+
+
+def _config(scale: str, config: str) -> str:
+    return "writers_smoke" if config == "femnist" and scale == "smoke" else config
+
+
+def _shared(scale: str, config: str, fraction: float) -> tuple[str, ...]:
+    small = SIZES[scale]
+    if config == "femnist" and scale != "smoke":  # writers have the samples they have
+        small = tuple(item for item in small if not item.startswith("split.samples"))
+    return (*small, f"sampling.fraction={fraction}")
 
 
 def _rounds_before(scale: str, before: int) -> int:
@@ -93,11 +116,21 @@ def _accuracy(round: int | None) -> Callable[[Finished], float]:
     return lambda finished: 100.0 * finished.fact("accuracy", round)
 
 
+def _shares_by_round(target: float) -> Callable[[Finished], dict[str, list[list[float]]]]:
+    def read(finished: Finished) -> dict[str, list[list[float]]]:
+        shares = [
+            round(100.0 * finished.at_target(target, number), 2) for number in finished.run.rounds.tolist()
+        ]
+        return {"clients at the target": [shares]}
+
+    return read
+
+
 def _share(target: float, round: int | None) -> Callable[[Finished], float]:
     return lambda finished: 100.0 * finished.at_target(target, round)
 
 
 PAPER = Paper(
-    "fl-hc", "FL+HC (Briggs, Fan and Andras, IJCNN 2020)", "fl_hc", cells, story.CLAIMS, (), story.READING,
+    "fl-hc", "FL+HC (Briggs, Fan and Andras, IJCNN 2020)", "fl_hc", cells, story.CLAIMS, story.FIGURES, story.READING,
     story.SCALES, story.NOTES,
 )  # fmt: skip
