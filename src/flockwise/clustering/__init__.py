@@ -6,6 +6,7 @@ from flockwise.clustering.bipartition import bipartition
 from flockwise.clustering.checks import in_order
 from flockwise.clustering.estimator import from_estimator
 from flockwise.clustering.kmeans_elbow import kmeans_elbow
+from flockwise.clustering.leftovers import join_flocks
 from flockwise.clustering.louvain import leiden, louvain
 from flockwise.clustering.modularity import modularity
 from flockwise.clustering.registry import CLUSTERERS, Clusterer
@@ -19,6 +20,7 @@ __all__ = [
     "dendrogram",
     "from_estimator",
     "in_order",
+    "join_flocks",
     "kmeans_elbow",
     "leiden",
     "louvain",

@@ -6,6 +6,7 @@ import numpy as np
 
 from flockwise.clustering.automatic_cut import automatic_threshold
 from flockwise.clustering.checks import check_points, in_order, square
+from flockwise.clustering.leftovers import join_flocks
 from flockwise.errors import InputError
 from flockwise.types import Labels, Square
 
@@ -23,7 +24,8 @@ def agglomerative(
 
     Ward is defined on Euclidean distances, whose scale its heights share; give `points` (clients x
     features) instead of the distances to have them computed. `"auto"` chooses the threshold from the
-    distances, see `automatic_threshold`.
+    distances, see `automatic_threshold`, and then clients left over join the flock they belong to, see
+    `join_flocks`.
     """
     matrix = _distances(distance, points)
     merges = dendrogram(matrix, linkage)
@@ -37,7 +39,8 @@ def agglomerative(
         return np.zeros(1, dtype=np.int64)
     from scipy.cluster import hierarchy  # here, because importing it is slow
 
-    return in_order(hierarchy.fcluster(merges, height, criterion="distance"))
+    labels = in_order(hierarchy.fcluster(merges, height, criterion="distance"))
+    return join_flocks(matrix, labels) if threshold == "auto" else labels
 
 
 def dendrogram(

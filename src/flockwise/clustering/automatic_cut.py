@@ -6,8 +6,9 @@ and the plain silhouette follow the noisy clients instead of the flocks. Here th
 first: client i's floor is its distance to its nearest neighbour, and what is left of a distance is its
 excess, near 0 within a flock and near the true difference of the flocks across. The cut with the highest
 mean silhouette of the excess wins, unless some gap at least doubles the height, which is plain to see.
-Clients in sets too small for a flock count as 0 and are nobody's neighbours. One flock is the answer if
-the best cut is no better than what chance or a continuum gives.
+Clients in pieces too small for a flock first join the flock they belong to (`leftovers.py`); those that
+belong to none count as 0. One flock is the answer if the best cut is no better than what chance or a
+continuum gives.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from math import sqrt
 
 import numpy as np
 
+from flockwise.clustering.leftovers import ALONE, excess, joined, least_size, others, own_and_next
 from flockwise.types import Square
 
 # Chosen on updates of real digits (40 clients, up to 5 groups, rounds 1 to 12) and on synthetic ones (6 to
@@ -23,14 +25,14 @@ LEAST_MEAN = 0.42  # silhouette of the clients in flocks
 LEAST_TENTH = 0.15  # its 10 % quantile: a continuum cut in two leaves clients at the border, near 0
 LEAST_IN_FLOCKS = 0.7  # share of the clients
 LEAST_PLAIN = 0.8  # plain silhouette times the number of clients: among few, pairs are close by chance
-LEAST_SIZE = 0.5  # of a flock, in square roots of the number of clients: chance makes small flocks
-LEAST_MEAN_SIZE = 0.8  # of all flocks of a cut, likewise
+LEAST_MEAN_SIZE = 0.8  # of all flocks of a cut, in square roots of the number of clients
+JOINED = 0.5  # of its silhouette counts for a client that had to join, or cuts into crumbs would win
 MOST_PIECES = 100  # flocks and clients left over
 PLAIN_GAP = 2.0  # a gap with this ratio of heights needs no statistics; noise alone stays below 1.5
 
 
 def automatic_threshold(distance: Square, merges: np.ndarray) -> float:
-    """A height between two merges of the dendrogram that cuts it into its flocks.
+    """A height between two merges of the dendrogram that cuts it into its flocks and clients left over.
 
     Finds flocks of at least sqrt(clients) / 2 and on average 0.8 sqrt(clients) members, so at least four
     clients are needed for more than one flock. For L1 and L2, clients whose updates are much longer than
@@ -39,33 +41,33 @@ def automatic_threshold(distance: Square, merges: np.ndarray) -> float:
     count = len(distance)
     if count < 4:
         return float(merges[-1, 2]) if len(merges) else 0.0
+    if (gap := _plain_gap(merges)) is not None:
+        return gap
     from scipy.cluster import hierarchy  # here, because importing it is slow
 
     leaves = hierarchy.leaves_list(merges)
     ordered = distance[np.ix_(leaves, leaves)]
-    excess_sums, plain_sums = _running_sums(_excess(ordered)), _running_sums(ordered)
+    sums = _running_sums(excess(ordered)), _running_sums(ordered)
     heights = merges[:, 2]
-    if (gap := _plain_gap(merges)) is not None:
-        return gap
     best, threshold, chosen = 0.0, float(heights[-1]), None
     for pieces, starts in _cuts(merges):
         below, above = heights[count - pieces - 1], heights[count - pieces]
         if above <= below or not _large_enough(starts, count):  # equal heights cannot be told apart
             continue
-        mean = float(_silhouettes(excess_sums, starts)[0].mean())
+        silhouettes = _silhouettes(sums, starts)
+        mean = float(silhouettes[0].mean())
         if mean > best + 1e-9:
-            best, threshold, chosen = mean, float(below + above) / 2, starts
-    if chosen is None:
-        return float(heights[-1])
-    values, placed = _silhouettes(excess_sums, chosen)
-    plain, _ = _silhouettes(plain_sums, chosen)
-    clear = (
+            best, threshold, chosen = mean, float(below + above) / 2, silhouettes
+    return threshold if chosen is not None and _clear(*chosen) else float(heights[-1])
+
+
+def _clear(values: np.ndarray, plain: np.ndarray, placed: np.ndarray) -> bool:
+    return bool(
         placed.mean() >= LEAST_IN_FLOCKS
         and values[placed].mean() >= LEAST_MEAN
         and np.quantile(values[placed], 0.1) >= LEAST_TENTH
-        and plain.mean() * count >= LEAST_PLAIN
+        and plain.sum() >= LEAST_PLAIN
     )
-    return threshold if clear else float(heights[-1])
 
 
 def _plain_gap(merges: np.ndarray) -> float | None:
@@ -81,24 +83,10 @@ def _plain_gap(merges: np.ndarray) -> float | None:
     return float(heights[count - best] + heights[count - best - 1]) / 2
 
 
-def _least_size(count: int) -> int:
-    return max(2, round(LEAST_SIZE * sqrt(count)))
-
-
 def _large_enough(starts: np.ndarray, count: int) -> bool:
     sizes = np.diff(np.append(starts, count))
-    flocks = sizes[sizes >= _least_size(count)]
+    flocks = sizes[sizes >= least_size(count)]
     return len(flocks) > 1 and float(flocks.mean()) >= LEAST_MEAN_SIZE * sqrt(count)
-
-
-def _excess(distance: Square) -> Square:
-    others = distance + np.diag(np.full(len(distance), np.inf))
-    floor = others.min(axis=1)
-    # a distance holds half the typical floor once for each of its two clients
-    excess = distance - floor[:, None] - floor[None, :] + np.median(floor)
-    np.fill_diagonal(excess, 0.0)
-    clipped: Square = np.maximum(excess, 0.0)
-    return clipped
 
 
 def _running_sums(matrix: Square) -> Square:
@@ -121,21 +109,24 @@ def _cuts(merges: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         yield pieces, np.sort(starts)
 
 
-def _silhouettes(sums: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Silhouette of each leaf, 0 for one in no flock, and which leaves are in flocks."""
-    count = len(sums)
-    ends = np.append(starts[1:], count)
-    sizes = ends - starts
-    piece = np.repeat(np.arange(len(starts)), sizes)
-    toward = sums[:, ends] - sums[:, starts]
-    rows = np.arange(count)
-    own = toward[rows, piece] / np.maximum(sizes[piece] - 1, 1)
-    other = toward / sizes
-    other[rows, piece] = np.inf
-    other[:, sizes < _least_size(count)] = np.inf
-    nearest = other.min(axis=1)
-    placed = sizes[piece] >= _least_size(count)
-    usable = placed & np.isfinite(nearest) & (np.maximum(own, nearest) > 0)
-    values = np.zeros(count)
-    values[usable] = (nearest[usable] - own[usable]) / np.maximum(own, nearest)[usable]
-    return values, placed
+def _silhouettes(
+    sums: tuple[Square, Square], starts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Silhouettes of the leaves in excess and in distance, 0 for one in no flock, and who is in flocks."""
+    rows = np.arange(len(sums[0]))
+    ends = np.append(starts[1:], len(rows))
+    large = ends - starts >= least_size(len(rows))
+    starts, ends = starts[large], ends[large]
+    core = (rows[:, None] >= starts) & (rows[:, None] < ends)
+    totals = [running[:, ends] - running[:, starts] for running in sums]
+    flock = joined(*(total / others(core) for total in totals), core)
+    member = flock[:, None] == np.arange(len(starts))
+    late = np.flatnonzero(member.any(axis=1) & ~core.any(axis=1))
+    values = []
+    for running, total in zip(sums, totals, strict=True):
+        total += (running[:, late + 1] - running[:, late]) @ member[late]
+        own, other = own_and_next(total / others(member), flock)
+        scale = np.maximum(np.maximum(own, other), np.finfo(np.float64).tiny)
+        values.append(np.where(flock == ALONE, 0.0, (other - own) / scale))
+    values[0][late] *= JOINED
+    return values[0], values[1], flock != ALONE
