@@ -5,6 +5,7 @@ from html import escape
 
 Points = Sequence[tuple[float, float]]
 COLOURS = ("#1f6fb4", "#d1602b", "#2f8f5b", "#8a4fa3", "#b0413e", "#5c6570", "#b38a1d", "#3aa0a8")
+FEW = 8  # points of a line that are marked one by one
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 360, 60, 150, 34, 44
 
 
@@ -35,6 +36,9 @@ def line_chart(
         colour = COLOURS[number % len(COLOURS)]
         spots = " ".join("{},{}".format(*place(x, y)) for x, y in points)
         parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{spots}"/>')
+        if len(points) <= FEW:  # a line of one point has no length
+            dots = [place(x, y) for x, y in points]
+            parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in dots]
         parts.append(
             f'<rect x="{WIDTH - RIGHT + 12}" y="{TOP + 18 * number}" width="10" height="10" fill="{colour}"/>'
         )

@@ -86,17 +86,33 @@ def _contrast(finished: Finished) -> float:
 
 
 def _histograms(finished: Finished) -> dict[str, list[list[float]]]:
-    """Counts of cubed similarities in ten bins, for each round that is on record."""
-    found = {}
-    for round, square in _squares(finished).items():
-        values = _normalised(square)[~np.eye(len(square), dtype=bool)] ** 3
-        found[f"round {round}"] = [np.histogram(values[np.isfinite(values)], 10, (0, 1))[0].tolist()]
-    return found
+    """Counts of cubed similarities in ten bins, a row for each round on record: normalised, and raw.
+
+    Raw similarities (max - distance)^3 are the normalised ones times a number that changes from round to
+    round; Louvain does not see it, so that the paper's two trials are one run.
+    """
+    squares = _squares(finished)
+    raw = {r: (np.nanmax(_others(s)) - _others(s)) ** 3 for r, s in squares.items()}
+    widest = max(float(np.nanmax(values)) for values in raw.values())
+    return {
+        "rounds": [[float(r) for r in squares]],
+        "normalised": [_counts(_others(_normalised(s)) ** 3, 1.0) for s in squares.values()],
+        "raw": [_counts(values, widest) for values in raw.values()],
+        "raw range": [[0.0, widest]],
+    }
+
+
+def _counts(values: np.ndarray, top: float) -> list[float]:
+    counts = np.histogram(values[np.isfinite(values)], 10, (0, top or 1.0))[0]
+    return [float(count) for count in counts]
+
+
+def _others(square: np.ndarray) -> np.ndarray:
+    return np.asarray(square[~np.eye(len(square), dtype=bool)])
 
 
 def _normalised(square: np.ndarray) -> np.ndarray:
-    others = square[~np.eye(len(square), dtype=bool)]
-    low, high = np.nanmin(others), np.nanmax(others)
+    low, high = np.nanmin(_others(square)), np.nanmax(_others(square))
     return np.asarray(1.0 - (square - low) / max(high - low, 1e-12))  # eq. 3
 
 

@@ -1,6 +1,6 @@
 """What the communities paper claims, how its figures are drawn, and how we read what it leaves open."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flockwise.papers.cells import Claim, Figure, Means
 from flockwise.papers.pictures import heat_map, line_chart
@@ -40,50 +40,89 @@ CLAIMS = (
 )
 
 
-def _figure_3(results: Sequence[Result]) -> str | None:
-    from flockwise.papers.communities.paper import MAJORITIES, RESOLUTIONS
-
-    held = {r.cell: r.values.get(_ARI) for r in results if r.table == "Figure 3" and r.seed == 0}
-    if not held:
-        return None
-    values = [[held.get(f"m_k {m}, resolution {r}") for r in RESOLUTIONS] for m in MAJORITIES]
-    names = [str(r) for r in RESOLUTIONS]
-    return heat_map("Adjusted Rand index", "resolution", "m_k", values, names, [str(m) for m in MAJORITIES])
+Draw = Callable[[Sequence[Result]], str | None]
+_ATTRIBUTIONS = ("avg", "1nn", "wnn", "late")
 
 
-def _figure_4(results: Sequence[Result]) -> str | None:
-    lines = []
-    for name in ("avg", "1nn", "wnn", "late"):
-        found = [(float(r.cell.split()[-1].rstrip("%")), r.values.get(_ARI)) for r in results
-                 if r.table == "Figure 4" and r.seed == 0 and r.cell.startswith(f"{name},")]  # fmt: skip
-        if found:
-            lines.append((name, sorted((x, y) for x, y in found if y is not None)))
-    return line_chart("Communities found", "clients a round, %", _ARI, lines, (-0.3, 1.05)) if lines else None
+def _by_distribution(measure: str) -> Draw:
+    """Figure 3: a number for each resolution and each share of the majority class."""
+
+    def draw(results: Sequence[Result]) -> str | None:
+        from flockwise.papers.communities.paper import MAJORITIES, RESOLUTIONS
+
+        held = {r.cell: r.values.get(measure) for r in results if r.table == "Figure 3" and r.seed == 0}
+        if not held:
+            return None
+        values = [[held.get(f"m_k {m}, resolution {r}") for r in RESOLUTIONS] for m in MAJORITIES]
+        names = [str(r) for r in RESOLUTIONS], [str(m) for m in MAJORITIES]
+        return heat_map(measure, "resolution", "m_k", values, *names)
+
+    return draw
 
 
-def _figure_5(results: Sequence[Result]) -> str | None:
-    lines = []
-    for r in results:
-        if r.table == "Figure 4" and r.seed == 0 and r.cell in ("avg, 100%", "1nn, 100%", "1nn, 50%"):
-            values = r.curves.get("silhouette", [])
-            lines.append((r.cell, [(i + 1.0, v) for i, v in enumerate(values) if v is not None]))
-    return line_chart("Silhouette by round", "round", "silhouette", lines) if lines else None
+def _by_rate(measure: str) -> Draw:
+    """Figure 4: a number for each attribution and each selection rate."""
+
+    def draw(results: Sequence[Result]) -> str | None:
+        lines = []
+        for name in (*_ATTRIBUTIONS, "ifca"):
+            found = [(float(r.cell.split()[-1].rstrip("%")), r.values.get(measure)) for r in results
+                     if r.table == "Figure 4" and r.seed == 0 and r.cell.startswith(f"{name},")]  # fmt: skip
+            points = sorted((x, y) for x, y in found if y is not None)
+            if points:
+                lines.append((name, points))
+        return line_chart(measure, "clients a round, %", measure, lines) if lines else None
+
+    return draw
 
 
-def _figure_6(results: Sequence[Result]) -> str | None:
-    result = next((r for r in results if (r.table, r.cell, r.seed) == ("Figure 4", "1nn, 100%", 0)), None)
-    if result is None:
-        return None
-    points = [(i + 1.0, v) for i, v in enumerate(result.curves.get("accuracy", [])) if v is not None]
-    return line_chart("Community models on their clients' test data", "round", "accuracy", [("1nn", points)])
+def _by_round(curve: str, cells: Sequence[str], title: str) -> Draw:
+    """Figures 5 and 6: a number round by round."""
+
+    def draw(results: Sequence[Result]) -> str | None:
+        held = {r.cell: r.curves.get(curve, []) for r in results if r.table == "Figure 4" and r.seed == 0}
+        lines = [
+            (cell, [(i + 1.0, v) for i, v in enumerate(held[cell]) if v is not None])
+            for cell in cells if cell in held
+        ]  # fmt: skip
+        lines = [(cell, points) for cell, points in lines if points]
+        return line_chart(title, "round", curve, lines) if lines else None
+
+    return draw
+
+
+def _histogram(row: str) -> Draw:
+    """Figure 2: how many pairs of clients are how similar, round by round."""
+
+    def draw(results: Sequence[Result]) -> str | None:
+        result = next((r for r in results if r.table == "Figure 2" and r.seed == 0), None)
+        if result is None or row not in result.arrays:
+            return None
+        top = 1.0 if row == "normalised" else result.arrays["raw range"][0][1]
+        bins = [f"{(i + 1) * top / 10:.2g}" for i in range(10)]
+        rounds = [f"{r:.0f}" for r in result.arrays["rounds"][0]]
+        return heat_map(f"Pairs of clients by similarity, {row}", "similarity up to", "round",
+                        result.arrays[row], bins, rounds)  # fmt: skip
+
+    return draw
 
 
 FIGURES = (
-    Figure("figure-3", "Figure 3b: communities found, by resolution and m_k", _figure_3),
-    Figure("figure-4", "Figure 4b: communities found, by attribution and selection rate", _figure_4),
-    Figure("figure-5", "Figure 5b: silhouette by round", _figure_5),
-    Figure("figure-6", "Figure 6: community models by round", _figure_6),
-)
+    Figure("figure-2-top", "Figure 2, top: similarities, raw", _histogram("raw")),
+    Figure("figure-2-bottom", "Figure 2, bottom: similarities, normalised", _histogram("normalised")),
+    Figure("figure-3a", "Figure 3a: accuracy, by resolution and m_k", _by_distribution(_ACCURACY)),
+    Figure("figure-3b", "Figure 3b: communities found, by resolution and m_k", _by_distribution(_ARI)),
+    Figure("figure-3c", "Figure 3c: silhouette, by resolution and m_k", _by_distribution(_SILHOUETTE)),
+    Figure("figure-4a", "Figure 4a: accuracy, by attribution and selection rate", _by_rate(_ACCURACY)),
+    Figure("figure-4b", "Figure 4b: communities found, by attribution and selection rate", _by_rate(_ARI)),
+    Figure("figure-4c", "Figure 4c: silhouette, by attribution and selection rate", _by_rate(_SILHOUETTE)),
+    Figure("figure-5b", "Figure 5b: silhouette by round",
+           _by_round("silhouette", ("avg, 100%", "1nn, 100%", "1nn, 50%"), "Silhouette by round")),
+    Figure("figure-5c", "Figure 5c: communities found by round, half of the clients a round",
+           _by_round("ari", ("avg, 50%", "1nn, 50%", "late, 50%"), "Adjusted Rand index by round")),
+    Figure("figure-6", "Figure 6: community models by round",
+           _by_round("accuracy", ("1nn, 100%",), "Community models on their clients' test data")),
+)  # fmt: skip
 
 READING = """
 - The paper gives neither local epochs nor batch size nor learning rate: 1 epoch, batches of 32, learning rate 0.05.
@@ -96,5 +135,8 @@ SCALES = """
 - `short`: CIFAR-10 with 400 samples a client, a small CNN in place of MobileNet, 8 rounds.
 """
 NOTES = """
-- Figure 2, top row (similarities that are not normalised) is not an option of the method here; the bottom row is.
+- Figure 2 compares a trial with raw similarities, (max - distance)^3, to one with normalised ones. These are the same
+  numbers times a factor, which modularity does not see: both trials are one run, and only the axis differs.
+- Figure 5a and the global curve of Figure 6 (the global model's accuracy round by round) are not drawn: a run keeps the
+  accuracy of the models that clients use; the global model is judged at the end.
 """
