@@ -1,50 +1,47 @@
 """Whole rounds on this machine: the plain loop, our two paths, and peers, on the same work in the same run.
 
-    python benchmarks/engine.py --data DIR [--quick] [--json FILE] [--markdown FILE]
+    python benchmarks/engine.py --data DIR [--quick] [--json FILE] [--pfl-python FILE] [--only A,B,evaluation,memory]
 
 Workload A: the papers' CNN, 100 clients with 600 MNIST digits, 10 a round, batch 10, one epoch.
 Workload B: softmax regression, 1000 clients with 60 digits, 10 a round, batch 10, one epoch.
-The plain loop is what frameworks do (DataLoader, torch.optim.SGD), with its clients spread over as many
-processes as there are cores. Evaluation is outside the timed rounds, except in the last line of B, which is a
-whole `flockwise run`: every client tested every round, the run store, the default checkpoint policy. Flower's
-simulation takes part if Ray is installed (`pip install "flwr[simulation]==1.41.0" -c constraints.txt`).
+Every way is a process of its own, and they take turns: one round each of A, some dozens each of B. Then what
+testing all clients costs beside a round of training, and the memory of `flockwise run`.
+
+Peers that are not there are left out. Flower's simulation: `pip install -c constraints.txt -e
+'.[flower-simulation]'`. pfl-research wants older versions of some packages, so it has an environment of its own:
+
+    python -m venv pfl && pfl/bin/pip install -c constraints.txt -e '.[peers]'
+    python benchmarks/engine.py --data DIR --pfl-python pfl/bin/python
 """
 
 import argparse
 import importlib.util
 import json
-import multiprocessing
 import os
 import platform
-import resource
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np
-import torch
-from torch.nn import functional
-from torch.utils.data import DataLoader, TensorDataset
+from engine_costs import evaluation, memory
+from engine_tables import costs_table, rounds_table, targets_table
+from turns import Way, interleaved
 
-import flockwise
-from flockwise.config import parse_config
 from flockwise.engine.local import available_cores
-from flockwise.models import Layout
-from flockwise.simulation.assembly import assemble, make_workbench
 
+HERE = Path(__file__).parent
 A = {
     "data": {"name": "mnist"},
     "split": {"name": "iid", "clients": 100, "validation": 0},
     "model": {"name": "cnn"},
     "training": {"epochs": 1, "batch_size": 10, "learning_rate": 0.01},
     "sampling": {"fraction": 0.1},
+    "rounds": 10**6,
 }
 B = {
     **A,
@@ -53,134 +50,77 @@ B = {
     "training": {"epochs": 1, "batch_size": 10, "learning_rate": 0.03},
     "sampling": {"fraction": 0.01},
 }
+TURNS = {"A": (8, 1), "B": (10, 30)}  # turns, rounds in each
+QUICK_TURNS = {"A": (2, 1), "B": (3, 20)}
 
 
-def plain_rounds(content: dict[str, Any], data: Path) -> Iterator[float]:
-    """FedAvg as frameworks do it; yields the accuracy after each round (not timed by the caller)."""
-    config = parse_config(content)
-    bench = make_workbench(config, None, data)
-    layout = Layout.of(bench.module)
-    images = {c: bench.data(c, "train", 1) for c in range(bench.federation.clients)}
-    tensors = {
-        c: (torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(y))
-        for c, (x, y) in images.items()
+def ways(name: str, data: Path, pfl: Path | None) -> dict[str, Callable[[], Way]]:
+    """How to start each way of a workload."""
+    content = {"A": A, "B": B}[name]
+    cores = available_cores()
+
+    def start(script: str, *before: str, after: tuple[str, ...] = (), **engine: object) -> Callable[[], Way]:
+        config = json.dumps({**content, "engine": engine})
+        interpreter = str(pfl) if script == "pfl_peer.py" else sys.executable
+        command = [interpreter, str(HERE / script), *before, config, str(data), *after]
+        return lambda: Way(command, restless=script == "flower_peer.py")
+
+    found = {
+        "plain loop": start("engine_ways.py", "plain"),
+        "ours, generic path": start("engine_ways.py", "ours", path="generic"),
+        "ours, native path": start("engine_ways.py", "ours", path="native"),
     }
-    recipe = bench.recipe
+    if name == "A":
+        found["ours, native path, one worker"] = start("engine_ways.py", "ours", path="native", workers=1)
+    else:
+        found["ours, whole run with metrics and store"] = start("engine_ways.py", "whole")
+    if pfl:
+        alone = str(cores if name == "A" else 1)  # torch's threads only pay where there is much to compute
+        found["pfl-research, 1 process"] = start("pfl_peer.py", after=("1", alone))
+        found[f"pfl-research, {cores} processes"] = start("pfl_peer.py", after=(str(cores), "1"))
+    if importlib.util.find_spec("ray") and importlib.util.find_spec("flwr"):
+        found["Flower simulation"] = start("flower_peer.py")
+    return found
 
-    def client(vector: np.ndarray, number: int) -> np.ndarray:
-        layout.write(bench.module, vector)
-        loader = DataLoader(TensorDataset(*tensors[number]), batch_size=recipe.batch_size, shuffle=True)
-        optimiser = torch.optim.SGD(bench.module.parameters(), lr=recipe.learning_rate)
-        bench.module.train()
-        for _ in range(recipe.epochs):
-            for x, y in loader:
-                optimiser.zero_grad()
-                functional.cross_entropy(bench.module(x), y).backward()
-                optimiser.step()
-        return layout.read(bench.module)
 
-    def work(pipe: Any) -> None:
-        torch.set_num_threads(1)
-        while (job := pipe.recv()) is not None:
-            vector, numbers = job
-            pipe.send([client(vector, number) for number in numbers])
-
-    context = multiprocessing.get_context("fork")
-    pipes, cores = [], available_cores()
-    for _ in range(cores):
-        here, there = context.Pipe()
-        context.Process(target=work, args=(there,), daemon=True).start()
-        pipes.append(here)
-    rng = np.random.default_rng(0)
-    vector = layout.read(bench.module)
-    count = max(round(config.sampling.fraction * bench.federation.clients), 1)
+def versions_of(interpreter: Path | str, *packages: str) -> dict[str, str] | None:
+    """Versions of packages in an environment; None if one is missing."""
+    code = "import sys, json; from importlib.metadata import version; import flockwise, torch\n"
+    code += "print(json.dumps({name: version(name) for name in sys.argv[1:]}))"
     try:
-        while True:
-            chosen = rng.choice(bench.federation.clients, count, replace=False)
-            for pipe, part in zip(pipes, np.array_split(chosen, cores), strict=True):
-                pipe.send((vector, part.tolist()))
-            vector = np.mean(
-                [model for pipe in pipes for model in pipe.recv()], axis=0, dtype=np.float64
-            ).astype(np.float32)
-            yield float("nan")
-    finally:
-        for pipe in pipes:
-            pipe.send(None)
-        accuracies.append(_accuracy(bench, vector))
-
-
-accuracies: list[float] = []  # of the last model of each way: proof that the work was the same
-
-
-def our_rounds(content: dict[str, Any], data: Path, path: str) -> Iterator[float]:
-    """Train and aggregate with our server and engine."""
-    parts = assemble(parse_config({**content, "rounds": 10**6, "engine": {"path": path}}), data=data)
-    try:
-        while True:
-            parts.server.tell(parts.engine.train(parts.server.ask()))
-            yield float("nan")
-    finally:
-        parts.engine.close()
-        accuracies.append(_accuracy(parts.engine._bench, parts.server.state.models[0]))  # type: ignore[attr-defined]
-
-
-def _accuracy(bench: Any, vector: np.ndarray) -> float:
-    x, y = bench.federation.official_test()
-    return float(bench._trainer.losses(vector, x, y)[1] / len(y))
-
-
-def timed(start: Callable[[], Iterator[float]], rounds: int) -> dict[str, float]:
-    """Seconds a round (wall, median), start-up until the first round is done, accuracy after the last."""
-    began = time.perf_counter()
-    ways = start()
-    next(ways)
-    startup = time.perf_counter() - began
-    seconds = []
-    for _ in range(rounds):
-        began = time.perf_counter()
-        next(ways)
-        seconds.append(time.perf_counter() - began)
-    ways.close()  # type: ignore[attr-defined]
-    return {
-        "seconds": float(np.median(seconds)),
-        "best": min(seconds),
-        "startup": startup,
-        "accuracy": accuracies[-1],
-    }
-
-
-def whole_run(content: dict[str, Any], data: Path, rounds: int) -> dict[str, float]:
-    """`flockwise run` with metrics every round, run store and checkpoints."""
-    folder, stamps = tempfile.mkdtemp(), []
-    began = time.perf_counter()
-    run = flockwise.run(
-        {**content, "rounds": rounds},
-        out=Path(folder) / "run",
-        data=data,
-        on_round=lambda _: stamps.append(time.perf_counter()),
-    )
-    seconds, accuracy = np.diff(stamps), float(run.facts["accuracy"][-1])
-    shutil.rmtree(folder)
-    return {"seconds": float(np.median(seconds)), "best": float(seconds.min()), "startup": stamps[0] - began,
-            "accuracy": accuracy}  # fmt: skip
-
-
-def flower_rounds(content: dict[str, Any], data: Path, rounds: int) -> dict[str, float] | None:
-    """Flower's own FedAvg in its Ray simulation, on the same clients; None where Ray is not installed."""
-    if importlib.util.find_spec("ray") is None or importlib.util.find_spec("flwr") is None:
+        done = subprocess.run([interpreter, "-c", code, *packages], capture_output=True, text=True)
+    except OSError:
         return None
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "config.json"
-        file.write_text(json.dumps(content))
-        peer = Path(__file__).with_name("flower_peer.py")
-        command = [sys.executable, str(peer), str(file), str(data), str(rounds)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
-    found = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    if not found:
-        print(f"Flower did not finish: {done.stderr[-300:]}", file=sys.stderr)
-        return None
-    result: dict[str, float] = json.loads(found[0].removeprefix("RESULT "))
-    return result
+    found: dict[str, str] | None = json.loads(done.stdout) if done.returncode == 0 else None
+    return found
+
+
+def cpu() -> str:
+    """The processor's name."""
+    file = Path("/proc/cpuinfo")
+    for line in file.read_text().splitlines() if file.exists() else []:
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def measured(parts: list[str], data: Path, pfl: Path | None, quick: bool) -> dict[str, Any]:
+    """All parts, with the load of the machine before and after each."""
+    found: dict[str, Any] = {"results": {}, "load": {}, "left_out": {}}
+    for part in parts:
+        before = os.getloadavg()[0]
+        if part in ("A", "B"):
+            turns, rounds = (QUICK_TURNS if quick else TURNS)[part]
+            rows = interleaved(ways(part, data, pfl), rounds, turns, found["left_out"])
+            found["results"][part] = rows
+            print(f"\nWorkload {part}\n\n{rounds_table(rows)}", flush=True)
+        elif part == "evaluation":
+            cases = ((1, 10, 3), (5, 10, 3), (1, 100, 1)) if quick else ((1, 10, 8), (5, 10, 8), (1, 100, 3))
+            found[part] = [evaluation(A, data, *case) for case in cases]
+        else:
+            found[part] = memory(A, data)
+        found["load"][part] = [round(before, 2), round(os.getloadavg()[0], 2)]
+    return found
 
 
 def main() -> None:
@@ -189,61 +129,32 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, default=os.environ.get("FLOCKWISE_DATA"), help="where MNIST lies"
     )
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="few rounds")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--pfl-python", type=Path, default=os.environ.get("PFL_PYTHON", sys.executable))
+    parser.add_argument("--only", default="A,B,evaluation,memory")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    heavy, light = (3, 60) if options.quick else (8, 300)
-    results: dict[str, dict[str, Any]] = {}
-    for name, content, rounds in (("A", A, heavy), ("B", B, light)):
-        rows: dict[str, Any] = {
-            "plain loop": timed(lambda c=content: plain_rounds(c, options.data), rounds),
-            "ours, generic path": timed(lambda c=content: our_rounds(c, options.data, "generic"), rounds),
-            "ours, native path": timed(lambda c=content: our_rounds(c, options.data, "native"), rounds),
-        }
-        if flower := flower_rounds(content, options.data, max(rounds // 10, 3)):
-            rows["Flower 1.41 simulation"] = flower
-        if name == "B":
-            rows["ours, whole run with metrics and store"] = whole_run(content, options.data, rounds)
-        results[name] = rows
-        print(table(name, rows), flush=True)
+    if options.data is None:
+        parser.error("--data (or FLOCKWISE_DATA): where MNIST lies")
+    versions = versions_of(sys.executable, "torch", "numpy") or {}
+    pfl = versions_of(options.pfl_python, "pfl", "torch")
+    flower = versions_of(sys.executable, "flwr", "ray")
+    if not pfl:
+        print(f"left out: pfl-research: not in {options.pfl_python}; see the top of this file")
+    elif pfl["torch"].partition("+")[0] != versions["torch"].partition("+")[0]:
+        print(f"left out: pfl-research: has torch {pfl['torch']}, not {versions['torch']}")
+        pfl = None
+    if not flower:
+        print("left out: Flower: flwr or ray is not installed")
     about = {
         "command": "python benchmarks/engine.py --data DIR" + (" --quick" if options.quick else ""),
-        "date": time.strftime("%Y-%m-%d"), "cores": available_cores(),
-        "cpu": _cpu(), "load": os.getloadavg()[0],
-        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        "results": results,
+        "date": time.strftime("%Y-%m-%d"), "cores": available_cores(), "cpu": cpu(),
+        "versions": {**versions, **(flower or {}), **(pfl or {})},
+        **measured(options.only.split(","), options.data, options.pfl_python if pfl else None, options.quick),
     }  # fmt: skip
+    print(f"\n{costs_table(about)}\n\n{targets_table(about)}\n\nload of the machine: {about['load']}")
     if options.json:
         options.json.write_text(json.dumps(about, indent=1) + "\n")
-    if options.markdown:
-        text = "\n\n".join(table(name, rows) for name, rows in results.items())
-        head = f"`{about['command']}` on {about['date']}, {about['cpu']}, {about['cores']} cores, load {about['load']:.1f}."
-        options.markdown.write_text(f"{head}\n\n{text}\n")
-
-
-def table(name: str, rows: dict[str, Any]) -> str:
-    """A Markdown table with ratios to the plain loop."""
-    base = rows["plain loop"]["seconds"]
-    lines = [
-        f"Workload {name}\n",
-        "| way | s a round | rounds/s | x plain loop | start-up s | accuracy |",
-        "|---|---|---|---|---|---|",
-    ]
-    for way, row in rows.items():
-        lines.append(
-            f"| {way} | {row['seconds']:.4f} | {1 / row['seconds']:.1f} | {base / row['seconds']:.2f} | "
-            f"{row['startup']:.1f} | {row['accuracy']:.3f} |"
-        )
-    return "\n".join(lines)
-
-
-def _cpu() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []:
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor()
 
 
 if __name__ == "__main__":

@@ -1,19 +1,18 @@
 """Flower's own FedAvg in its Ray simulation, as a peer of benchmarks/engine.py; run in a process of its own.
 
-    python benchmarks/flower_peer.py CONFIG.json DATA ROUNDS
+    python benchmarks/flower_peer.py CONFIG-AS-JSON DATA
 
-prints one line of JSON: seconds a round (median), start-up until the first round is done, accuracy at the end.
+Rounds are asked for as benchmarks/turns.py says.
 """
 
 import json
 import os
 import sys
-import time
 from pathlib import Path
 
 os.environ.update(RAY_USAGE_STATS_ENABLED="0", FLWR_TELEMETRY_ENABLED="0", OMP_NUM_THREADS="1")
 
-import numpy as np
+import ray
 import torch
 from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
@@ -22,12 +21,13 @@ from flwr.serverapp.strategy import FedAvg
 from flwr.simulation import run_simulation
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
+from turns import Turns
 
 from flockwise.config import parse_config
 from flockwise.models import Layout
 from flockwise.simulation.assembly import make_workbench
 
-CONTENT, DATA, ROUNDS = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]), int(sys.argv[3])
+CONTENT, DATA = json.loads(sys.argv[1]), Path(sys.argv[2])
 
 
 def bench():
@@ -64,39 +64,43 @@ def train(message: Message, context: Context) -> Message:
 
 
 def main() -> None:
-    """Simulate and print."""
-    began, stamps, last = time.perf_counter(), [], []
+    """Simulate until told to stop."""
+    turns, samples = Turns(), [0]
     server = ServerApp()
 
+    def count(records: list[RecordDict], weighting: str) -> MetricRecord:
+        samples[0] = sum(int(record["metrics"][weighting]) for record in records)
+        return MetricRecord({"none": 0})
+
     def note(number: int, arrays: ArrayRecord) -> MetricRecord:
-        stamps.append(time.perf_counter())
-        last[:] = [arrays]
+        if number and not turns.done(samples[0]):  # 0 is before the first round
+            finish(turns, arrays)
         return MetricRecord({"none": 0})
 
     @server.main()
     def rounds(grid: Grid, context: Context) -> None:
-        clients = bench().federation.clients
         strategy = FedAvg(
-            fraction_train=CONTENT["sampling"]["fraction"], fraction_evaluate=0.0, min_available_nodes=clients
-        )
-        strategy.start(grid, ArrayRecord(bench().module.state_dict()), num_rounds=ROUNDS, evaluate_fn=note)
+            fraction_train=CONTENT["sampling"]["fraction"], fraction_evaluate=0.0,
+            min_available_nodes=bench().federation.clients, train_metrics_aggr_fn=count,
+        )  # fmt: skip
+        strategy.start(grid, ArrayRecord(bench().module.state_dict()), num_rounds=10**6, evaluate_fn=note)
 
     backend = {
         "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
-        "init_args": {"num_cpus": os.cpu_count()},
+        "init_args": {"num_cpus": len(os.sched_getaffinity(0))},
     }
     run_simulation(server, client, bench().federation.clients, backend_config=backend)
+
+
+def finish(turns: Turns, arrays: ArrayRecord) -> None:
+    """Score the last model and end the process; Flower has no way to stop early."""
     work = bench()
-    work.module.load_state_dict(last[0].to_torch_state_dict())
+    work.module.load_state_dict(arrays.to_torch_state_dict())
     x, y = work.federation.official_test()
-    accuracy = work._trainer.losses(Layout.of(work.module).read(work.module), x, y)[1] / len(y)
-    seconds = np.diff(stamps[1:])  # the first stamp is before round 1
-    result = {
-        "seconds": float(np.median(seconds)),
-        "best": float(seconds.min()),
-        "startup": stamps[1] - began,
-    }
-    print("RESULT " + json.dumps({**result, "accuracy": float(accuracy)}))
+    correct = work._trainer.losses(Layout.of(work.module).read(work.module), x, y)[1]
+    turns.finish(float(correct / len(y)))
+    ray.shutdown()
+    os._exit(0)
 
 
 if __name__ == "__main__":

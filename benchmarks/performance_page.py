@@ -1,7 +1,7 @@
 """Write docs/performance.md from the measured results of engine.py and training_kernels.py.
 
 python benchmarks/training_kernels.py --json benchmarks/results/training_kernels.json
-python benchmarks/engine.py --data DIR --json benchmarks/results/engine.json
+python benchmarks/engine.py --data DIR --json benchmarks/results/engine.json --pfl-python FILE
 python benchmarks/performance_page.py
 """
 
@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from engine import table
+from engine_tables import Rows, best_other, costs_table, rounds_table, seconds, targets_table
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
@@ -28,29 +28,60 @@ def main() -> None:
     """Write the page and its chart."""
     kernels = json.loads((HERE / "results" / "training_kernels.json").read_text())
     engine = json.loads((HERE / "results" / "engine.json").read_text())
-    bars = [(way, 1 / row["seconds"]) for way, row in engine["results"]["A"].items()]
-    (DOCS / "images" / "engine.svg").write_text(chart("Workload A: rounds a second", bars))
+    panels = {
+        f"Workload {name}: rounds a second": {way: 1 / seconds(row) for way, row in rows.items()}
+        for name, rows in engine["results"].items()
+    }
+    (DOCS / "images" / "engine.svg").write_text(chart(panels))
+    (DOCS / "performance.md").write_text("\n".join([*rounds_part(engine), *kernels_part(kernels)]) + "\n")
+
+
+def rounds_part(engine: dict[str, Any]) -> list[str]:
+    """What engine.py measured."""
+    loads = [load for part in engine["load"].values() for load in part]
+    versions = ", ".join(f"{name} {version}" for name, version in engine["versions"].items())
     parts = [
         "# Performance\n",
         "Ratios are measured in one run each; absolute numbers depend on the machine and on what else it does.\n",
         "## Whole rounds\n",
-        f"`{engine['command']}`, {engine['date']}, {engine['cpu']}, {engine['cores']} cores, load {engine['load']:.1f}.\n",
+        f"`{engine['command']}`, {engine['date']}, {engine['cpu']}, {engine['cores']} cores, load of the machine "
+        f"between {min(loads):.1f} and {max(loads):.1f} while it ran. {versions}.\n",
+        targets_table(engine) + "\n",
         "A: the papers' CNN, 100 clients with 600 MNIST digits, 10 a round, batch 10, one epoch. "
         "B: softmax regression, 1000 clients with 60 digits. The plain loop is DataLoader and torch.optim.SGD, "
-        "its clients spread over one process per core. "
-        "Accuracy after the timed rounds shows that the work is the same; Flower is timed over fewer rounds "
-        "(3 and 30 instead of 8 and 300), so its accuracy is lower.\n",
+        "its clients spread over one process per core. All ways take turns, so that whatever else the machine "
+        "does hits them alike; a ratio is the median over turns. Samples a round and the accuracy after the same "
+        "number of rounds show that the work is the same. Start-up is from the start of the program to the end of "
+        "its first round.\n",
         "![rounds a second](images/engine.svg)\n",
     ]
     for name, rows in engine["results"].items():
-        parts.append(f"### {table(name, rows)}\n")
+        parts.append(f"### Workload {name}\n\nTimed over {rounds_of(rows)} rounds.\n\n{rounds_table(rows)}\n")
+        parts.append(f"The fastest way that is not ours: {best_other(rows)}.\n")
+    parts += [f"Left out: {name}: {why}\n" for name, why in engine["left_out"].items()]
     parts += [
+        "### Testing every client, and memory\n",
+        "Workload A: all 100 clients' own test digits after a round. A client is tested again only if its model "
+        "changed. Memory is the PSS of all processes of `flockwise run` added up, so that pages they share count "
+        "once, at its peak.\n",
+        costs_table(engine) + "\n",
+    ]
+    return parts
+
+
+def rounds_of(rows: Rows) -> str:
+    """How many rounds were timed; all ways ran equally many, give or take the one that ends a run."""
+    return str(sum(len(turn) for turn in next(iter(rows.values()))["turns"]))
+
+
+def kernels_part(kernels: dict[str, Any]) -> list[str]:
+    """What training_kernels.py measured."""
+    return [
         "## One client on one core\n",
-        f"`python benchmarks/training_kernels.py`, {engine['date']}, best and median of CPU time against the usual loop. "
+        "`python benchmarks/training_kernels.py`, best and median of CPU time against the usual loop. "
         "Targets that are not met are marked.\n",
         kernels_table(kernels),
     ]
-    (DOCS / "performance.md").write_text("\n".join(parts) + "\n")
 
 
 def kernels_table(kernels: dict[str, Any]) -> str:
@@ -81,22 +112,25 @@ def kernels_table(kernels: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def chart(title: str, bars: list[tuple[str, float]]) -> str:
-    """Horizontal bars as SVG."""
-    most, height = max(value for _, value in bars), 34 + 30 * len(bars)
-    size = f'width="640" height="{height}" font-family="sans-serif" font-size="13"'
-    parts = [
+def chart(panels: dict[str, dict[str, float]]) -> str:
+    """Horizontal bars as SVG, one panel below the other, each with its own scale."""
+    parts, y = [], 0
+    for title, bars in panels.items():
+        parts.append(f'<text x="10" y="{y + 20}" font-weight="bold">{escape(title)}</text>')
+        y += 32
+        for name, value in bars.items():
+            width = 300 * value / max(bars.values())
+            colour = "#0072b2" if name.startswith("ours") else "#999999"
+            parts += [f'<text x="265" y="{y + 15}" text-anchor="end">{escape(name)}</text>',
+                      f'<rect x="272" y="{y}" width="{width:.1f}" height="20" fill="{colour}"/>',
+                      f'<text x="{278 + width:.1f}" y="{y + 15}">{value:.3g}</text>']  # fmt: skip
+            y += 30
+    size = f'width="640" height="{y + 6}" font-family="sans-serif" font-size="13"'
+    head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size}>',
         '<rect width="100%" height="100%" fill="white"/>',
-        f'<text x="10" y="20" font-weight="bold">{escape(title)}</text>',
     ]
-    for number, (name, value) in enumerate(bars):
-        y, width = 32 + 30 * number, 330 * value / most
-        colour = "#0072b2" if name.startswith("ours") else "#999999"
-        parts += [f'<text x="225" y="{y + 15}" text-anchor="end">{escape(name)}</text>',
-                  f'<rect x="232" y="{y}" width="{width:.1f}" height="20" fill="{colour}"/>',
-                  f'<text x="{238 + width:.1f}" y="{y + 15}">{value:.2f}</text>']  # fmt: skip
-    return "".join([*parts, "</svg>\n"])
+    return "".join([*head, *parts, "</svg>\n"])
 
 
 if __name__ == "__main__":

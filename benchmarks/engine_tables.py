@@ -1,0 +1,141 @@
+"""Tables of what benchmarks/engine.py measured, and its targets: every number is computed from the results."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+Rows = dict[str, dict[str, Any]]
+NATIVE, WHOLE = "ours, native path", "ours, whole run with metrics and store"
+
+
+def _median(values: Iterable[float]) -> float:
+    return float(median(values))
+
+
+def seconds(row: dict[str, Any]) -> float:
+    """Median over all rounds."""
+    return _median(value for turn in row["turns"] for value in turn)
+
+
+def times_faster(row: dict[str, Any], base: dict[str, Any]) -> float:
+    """How much faster than another way: the median over turns, each beside the other's turn."""
+    return _median(_median(b) / _median(a) for a, b in zip(row["turns"], base["turns"], strict=True))
+
+
+def best_other(rows: Rows) -> str:
+    """The fastest way that is not ours."""
+    return min((name for name in rows if not name.startswith("ours")), key=lambda name: seconds(rows[name]))
+
+
+@dataclass(frozen=True)
+class Target:
+    """What we want to reach; `value` raises KeyError or ValueError where it was not measured."""
+
+    name: str
+    limit: float
+    above: bool
+    unit: str
+    value: Callable[[dict[str, Any]], float]
+
+    def row(self, found: dict[str, Any]) -> str:
+        """A row of the table."""
+        sign = ">=" if self.above else "<="
+        wanted = f"{sign} {self.limit:g}{self.unit}"
+        try:
+            value = self.value(found)
+        except (KeyError, ValueError, StopIteration):
+            return f"| {self.name} | {wanted} | not measured | - |"
+        reached = value >= self.limit if self.above else value <= self.limit
+        return f"| {self.name} | {wanted} | {value:.3g}{self.unit} | {'yes' if reached else 'no'} |"
+
+
+def _against_best(part: str) -> Callable[[dict[str, Any]], float]:
+    def value(found: dict[str, Any]) -> float:
+        rows = found["results"][part]
+        return times_faster(rows[NATIVE], rows[best_other(rows)])
+
+    return value
+
+
+def _scaling(found: dict[str, Any]) -> float:
+    rows = found["results"]["A"]
+    return times_faster(rows[NATIVE], rows[f"{NATIVE}, one worker"])
+
+
+def _evaluation(flocks: int) -> Callable[[dict[str, Any]], float]:
+    def value(found: dict[str, Any]) -> float:
+        cases = (c for c in found["evaluation"] if c["flocks"] == flocks and c["trained_clients"] == 10)
+        return 100 * share(next(cases), "all")
+
+    return value
+
+
+def share(case: dict[str, Any], changed: str) -> float:
+    """Seconds of testing as a part of those of training, round by round; the median."""
+    return _median(
+        test / train for test, train in zip(case["seconds"][changed], case["seconds"]["train"], strict=True)
+    )
+
+
+TARGETS = (
+    Target("A: native path against the fastest other way", 3.0, True, "x", _against_best("A")),
+    Target("A: native path, two workers against one", 1.9, True, "x", _scaling),
+    Target("B: train and aggregate against the fastest other way", 6.0, True, "x", _against_best("B")),
+    Target(
+        "B: whole run with metrics, store and checkpoints", 100.0, True, " rounds/s",
+        lambda found: 1 / seconds(found["results"]["B"][WHOLE]),
+    ),
+    Target("A: testing all 100 clients, part of a training round, one model", 10.0, False, " %", _evaluation(1)),
+    Target("A: the same with 5 flocks", 10.0, False, " %", _evaluation(5)),
+    Target(
+        "A: peak memory of `flockwise run`", 2.5, False, " GB",
+        lambda found: max(run["pss"] for run in found["memory"].values()) / 1e9,
+    ),
+)  # fmt: skip
+
+
+def targets_table(found: dict[str, Any]) -> str:
+    """Targets, what was measured, and whether that is enough."""
+    rows = [target.row(found) for target in TARGETS]
+    return "\n".join(["| what | target | measured | reached |", "|---|---|---|---|", *rows])
+
+
+def rounds_table(rows: Rows) -> str:
+    """Every way of a workload."""
+    lines = [
+        "| way | s a round | rounds/s | x plain loop | start-up s | samples a round | accuracy |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for way, row in rows.items():
+        ratio = f"{times_faster(row, rows['plain loop']):.2f}" if "plain loop" in rows else "-"
+        lines.append(
+            f"| {way} | {seconds(row):.4f} | {1 / seconds(row):.2f} | {ratio} | {row['startup']:.1f} | "
+            f"{row['samples'] / row['rounds']:.0f} | {row['accuracy']:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def costs_table(found: dict[str, Any]) -> str:
+    """Testing and memory."""
+    parts = []
+    if "evaluation" in found:
+        parts += [
+            "| flocks | clients trained | train s | test all s | part of training | one flock changed s "
+            "| nothing changed s |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        for case in found["evaluation"]:
+            took = {name: _median(values) for name, values in case["seconds"].items()}
+            parts.append(
+                f"| {case['flocks']} | {case['trained_clients']} | {took['train']:.3f} | {took['all']:.3f} | "
+                f"{100 * share(case, 'all'):.1f} % | {took['one flock']:.3f} | {took['nothing']:.4f} |"
+            )
+        parts.append("")
+    if "memory" in found:
+        parts += ["| `flockwise run` | peak PSS GB | sum of RSS GB | processes |", "|---|---|---|---|"]
+        for name, run in found["memory"].items():
+            parts.append(
+                f"| {name} | {run['pss'] / 1e9:.2f} | {run['rss'] / 1e9:.2f} | {run['processes']:.0f} |"
+            )
+    return "\n".join(parts)

@@ -1,0 +1,118 @@
+"""Ours and the plain loop, one way in one process, for benchmarks/engine.py.
+
+    python benchmarks/engine_ways.py {plain,ours,whole} CONFIG-AS-JSON DATA
+
+The plain loop is what frameworks do (DataLoader, torch.optim.SGD), its clients spread over one process per
+core. `ours` trains and aggregates. `whole` is all of `flockwise run`: every client tested every round, the
+run store, the default checkpoint policy.
+"""
+
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import torch
+from torch.nn import functional
+from torch.utils.data import DataLoader, TensorDataset
+from turns import Turns
+
+import flockwise
+from flockwise.config import parse_config
+from flockwise.engine.local import available_cores
+from flockwise.models import Layout
+from flockwise.simulation.assembly import assemble, make_workbench
+
+
+def plain(content: dict[str, Any], data: Path) -> None:
+    """FedAvg as frameworks do it."""
+    config = parse_config(content)
+    bench = make_workbench(config, None, data)
+    layout, recipe = Layout.of(bench.module), bench.recipe
+    arrays = [bench.data(client, "train", 1) for client in range(bench.federation.clients)]
+    tensors = [(torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(y)) for x, y in arrays]
+
+    def train(vector: np.ndarray, number: int) -> tuple[np.ndarray, int]:
+        layout.write(bench.module, vector)
+        loader = DataLoader(TensorDataset(*tensors[number]), batch_size=recipe.batch_size, shuffle=True)
+        optimiser = torch.optim.SGD(bench.module.parameters(), lr=recipe.learning_rate)
+        bench.module.train()
+        samples = 0
+        for _ in range(recipe.epochs):
+            for x, y in loader:
+                optimiser.zero_grad()
+                functional.cross_entropy(bench.module(x), y).backward()  # type: ignore[no-untyped-call]
+                optimiser.step()
+                samples += len(y)
+        return layout.read(bench.module), samples
+
+    def work(pipe: Any) -> None:
+        torch.set_num_threads(1)
+        while (job := pipe.recv()) is not None:
+            vector, numbers = job
+            pipe.send([train(vector, number) for number in numbers])
+
+    context, pipes = multiprocessing.get_context("fork"), []
+    for _ in range(available_cores()):
+        here, there = context.Pipe()
+        context.Process(target=work, args=(there,), daemon=True).start()
+        pipes.append(here)
+    rng, turns, going = np.random.default_rng(0), Turns(), True
+    vector = layout.read(bench.module)
+    count = max(round(config.sampling.fraction * bench.federation.clients), 1)
+    while going:
+        chosen = rng.choice(bench.federation.clients, count, replace=False)
+        for pipe, part in zip(pipes, np.array_split(chosen, len(pipes)), strict=True):
+            pipe.send((vector, part.tolist()))
+        answers = [answer for pipe in pipes for answer in pipe.recv()]
+        vector = np.stack([answer[0] for answer in answers]).mean(axis=0, dtype=np.float64).astype(np.float32)
+        going = turns.done(sum(answer[1] for answer in answers))
+    for pipe in pipes:
+        pipe.send(None)
+    turns.finish(accuracy(bench, vector))
+
+
+def ours(content: dict[str, Any], data: Path) -> None:
+    """Train and aggregate with our server and engine."""
+    parts, turns, going = assemble(parse_config(content), data=data), Turns(), True
+    while going:
+        replies = parts.engine.train(parts.server.ask())
+        parts.server.tell(replies)
+        going = turns.done(sum(reply.samples for reply in replies))
+    parts.engine.close()
+    turns.finish(accuracy(make_workbench(parse_config(content), None, data), parts.server.state.models[0]))
+
+
+def whole(content: dict[str, Any], data: Path) -> None:
+    """`flockwise run` with metrics every round, run store and checkpoints."""
+    turns = Turns()
+    asked: list[bool] = []
+
+    def pause(_: object) -> None:
+        if all(asked):
+            asked.append(turns.done())
+
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        run = flockwise.run(content, out=out, data=data, on_round=pause, stop=lambda: not all(asked))
+        federation = make_workbench(parse_config(content), None, data).federation
+        sizes = np.array([len(shard.train) for shard in federation.shards])
+        samples = int((run.array("trained")[1] * sizes).sum())
+        turns.finish(float(run.facts["accuracy"][-1]), samples, len(run.rounds))
+
+
+def accuracy(bench: Any, vector: np.ndarray) -> float:
+    """Share of the official test digits that a model gets right."""
+    x, y = bench.federation.official_test()
+    return float(bench._trainer.losses(vector, x, y)[1] / len(y))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    {"plain": plain, "ours": ours, "whole": whole}[sys.argv[1]](json.loads(sys.argv[2]), Path(sys.argv[3]))

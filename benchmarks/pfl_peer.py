@@ -1,0 +1,139 @@
+"""pfl-research's own FederatedAveraging on the same clients, as a peer of benchmarks/engine.py.
+
+    python benchmarks/pfl_peer.py CONFIG-AS-JSON DATA PROCESSES THREADS
+
+With two processes, the first starts the second; they speak through torch.distributed, as pfl does. Users'
+samples are shuffled by indexing, cheaper than a DataLoader, and nothing is evaluated or printed between rounds.
+"""
+
+# ruff: noqa: E402 (importing pfl connects the processes, so they must be there before)
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+CONTENT, DATA = json.loads(sys.argv[1]), Path(sys.argv[2])
+PROCESSES, THREADS = int(sys.argv[3]), int(sys.argv[4])
+RANK = int(os.environ.get("PFL_WORKER_RANK", "0"))
+OTHERS: list[subprocess.Popen[bytes]] = []
+
+
+def start_others() -> None:
+    """Start the other processes; before pfl is imported, because importing it connects them."""
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    os.environ["PFL_WORKER_ADDRESSES"] = ",".join(f"localhost:{port + i}" for i in range(PROCESSES))
+    os.environ["PFL_WORKER_RANK"] = "0"
+    for rank in range(1, PROCESSES):
+        environment = {**os.environ, "PFL_WORKER_RANK": str(rank)}
+        OTHERS.append(
+            subprocess.Popen(
+                [sys.executable, *sys.argv], env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr
+            )
+        )
+
+
+os.environ |= {"OMP_NUM_THREADS": str(THREADS), "PFL_PYTORCH_DEVICE": "cpu"}
+if PROCESSES > 1 and "PFL_WORKER_RANK" not in os.environ:
+    start_others()
+
+import numpy as np
+import torch
+from pfl.aggregate.simulate import SimulatedBackend
+from pfl.aggregate.weighting import WeightByUser
+from pfl.algorithm.base import NNAlgorithmParams
+from pfl.algorithm.federated_averaging import FederatedAveraging
+from pfl.callback.base import TrainingProcessCallback
+from pfl.data.dataset import Dataset
+from pfl.data.federated_dataset import FederatedDataset
+from pfl.data.sampling import get_user_sampler
+from pfl.hyperparam import NNEvalHyperParams, NNTrainHyperParams
+from pfl.metrics import Metrics
+from pfl.model.pytorch import PyTorchModel
+from torch import nn
+from torch.nn import functional
+from turns import Turns
+
+from flockwise.config import parse_config
+from flockwise.models import Layout
+from flockwise.simulation.assembly import make_workbench
+
+
+class WithLoss(nn.Module):
+    """Our module with what pfl wants of one."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def loss(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Mean cross-entropy of a batch."""
+        return functional.cross_entropy(self.inner(x), y)
+
+    def metrics(self, x: torch.Tensor, y: torch.Tensor) -> dict[str, Any]:
+        """None: evaluation is not timed."""
+        return {}
+
+
+class Pause(TrainingProcessCallback):
+    """Takes turns after every central iteration of the first process; the others wait for its next sum."""
+
+    def __init__(self) -> None:
+        self.turns = Turns()
+
+    def after_central_iteration(
+        self, aggregate_metrics: Any, model: Any, *, central_iteration: int
+    ) -> tuple[bool, Any]:
+        """Note the round."""
+        if RANK:
+            return False, Metrics()
+        facts = aggregate_metrics.to_simple_dict()
+        points, devices = (
+            next(v for k, v in facts.items() if what in k) for what in ("data points", "devices")
+        )
+        return not self.turns.done(round(points * devices)), Metrics()  # points are the mean over the cohort
+
+
+def main() -> None:
+    """Simulate until told to stop."""
+    torch.set_num_threads(THREADS)
+    np.random.seed(0)  # noqa: NPY002 (pfl draws its own seeds from the global generator)
+    config = parse_config(CONTENT)
+    bench = make_workbench(config, None, DATA)
+    clients, recipe = bench.federation.clients, bench.recipe
+    arrays = [bench.data(client, "train", 1) for client in range(clients)]
+    tensors = [(torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(y)) for x, y in arrays]
+
+    def user(number: int) -> Dataset:
+        x, y = tensors[number]
+        order = torch.randperm(len(y))
+        return Dataset((x[order], y[order]), user_id=str(number))
+
+    module = WithLoss(bench.module)
+    model = PyTorchModel(module, torch.optim.SGD, torch.optim.SGD(module.parameters(), lr=1.0))
+    data = FederatedDataset(user, get_user_sampler("minimize_reuse", np.random.permutation(clients).tolist()))  # noqa: NPY002
+    pause = Pause()
+    FederatedAveraging().run(
+        NNAlgorithmParams(10**9, 10**9, max(round(config.sampling.fraction * clients), 1), 0),
+        SimulatedBackend(data, data, postprocessors=[WeightByUser()]), model,
+        NNTrainHyperParams(local_batch_size=recipe.batch_size, local_num_epochs=recipe.epochs,
+                           local_learning_rate=recipe.learning_rate),
+        NNEvalHyperParams(local_batch_size=None), [pause], send_metrics_to_platform=False,
+    )  # fmt: skip
+    for other in OTHERS:
+        other.kill()  # it waits for a round that does not come
+        other.wait()
+    x, y = bench.federation.official_test()
+    vector = Layout.of(bench.module).read(bench.module)
+    pause.turns.finish(float(bench._trainer.losses(vector, x, y)[1] / len(y)))
+    sys.stdout.flush()
+    os._exit(0)  # torch.distributed would wait for the others
+
+
+if __name__ == "__main__":
+    main()
