@@ -5,8 +5,12 @@ from pathlib import Path
 
 from flockwise.cli.listing import KINDS, summaries
 from flockwise.config import schema
+from flockwise.papers import PAPERS, rows_of
+from flockwise.papers.fresh import current_results
+from flockwise.papers.verdicts import NOT_RUN, claim_verdicts
 
 HERE = Path(__file__).parent
+BLOCK = "<!-- what the papers say -->"
 
 
 def main() -> None:
@@ -18,6 +22,21 @@ def main() -> None:
         pages += [f"| `{name}` | {summary} |" for name, summary in summaries(kind).items()]
         pages.append("")
     (HERE / "pieces.md").write_text("\n".join(pages))
+    readme = HERE.parent / "README.md"
+    before, _, after = readme.read_text().split(BLOCK)
+    readme.write_text(f"{before}{BLOCK}\n{_headlines()}\n{BLOCK}{after}")
+
+
+def _headlines() -> str:
+    """What the papers say in words and we have measured at their own scale."""
+    lines = ["| paper | claim | ours |", "|---|---|---|"]
+    for paper in PAPERS.values():
+        rows = rows_of(
+            paper.cells("full"), current_results(paper, HERE.parent / "papers" / "results"), "full"
+        )
+        title = paper.title.partition(" (")[0]
+        lines += [f"| {title} | {text} | {v} |" for text, v in claim_verdicts(paper, rows) if v != NOT_RUN]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from flockwise.cli.app import app
 from flockwise.papers import PAPERS, Measure, Result, rows_of
 from flockwise.papers.pages import overview, page
 from flockwise.papers.pictures import heat_map, line_chart
-from flockwise.papers.verdicts import MISSED, NOT_RUN, REACHED, SHOWN, claim_verdicts, verdict
+from flockwise.papers.verdicts import BETTER, MISSED, NOT_RUN, REACHED, SHOWN, claim_verdicts, verdict
 
 
 def _result(table: str, cell: str, seed: int = 0, **values: float) -> Result:
@@ -23,7 +23,8 @@ def _result(table: str, cell: str, seed: int = 0, **values: float) -> Result:
     [
         ("percent", 90.0, (89.0,), REACHED),
         ("percent", 90.0, (88.9,), MISSED),
-        ("percent", 90.0, (95.0,), REACHED),
+        ("percent", 90.0, (91.0,), REACHED),
+        ("percent", 90.0, (91.1,), BETTER),
         ("percent", 90.0, (88.0, 91.0), REACHED),
         ("share", 0.99, (0.979,), MISSED),
         ("fact", 5.0, (5.0, 5.0), REACHED),

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from flockwise.papers.cells import Cell, Means, Measure, Paper
 from flockwise.papers.results import Result
 
-NOT_RUN, REACHED, MISSED, SHOWN = "not run yet", "reached", "not reached", "no verdict"
+NOT_RUN, REACHED, BETTER, MISSED, SHOWN = (
+    "not run yet", "reached", "reached: better", "not reached", "no verdict",
+)  # fmt: skip
 POINT = {"percent": 1.0, "share": 0.01, "fact": 0.0, "number": math.inf}
 
 
@@ -61,7 +63,7 @@ def rows_of(cells: Iterable[Cell], results: Iterable[Result], scale: str) -> lis
 
 
 def verdict(measure: Measure, values: tuple[float, ...]) -> str:
-    """Within a point of the published accuracy or better is reached; facts must be equal."""
+    """Within a point of the published accuracy or better is reached, and says which; facts must be equal."""
     if not values:
         return NOT_RUN
     if measure.published is None or measure.kind == "number":
@@ -69,7 +71,10 @@ def verdict(measure: Measure, values: tuple[float, ...]) -> str:
     difference = sum(values) / len(values) - measure.published
     if measure.kind == "fact":
         return REACHED if abs(difference) < 1e-9 else MISSED
-    return REACHED if difference >= -POINT[measure.kind] - 1e-9 else MISSED
+    point = POINT[measure.kind] + 1e-9
+    if difference < -point:
+        return MISSED
+    return REACHED if difference <= point else BETTER
 
 
 def means_of(rows: Iterable[Row]) -> Means:
