@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
+from statistics import median
 
 import numpy as np
 
@@ -24,7 +25,9 @@ class Batch:
     features: np.ndarray  # (clients, 3) place, hour and user of each report as numbers, NaN where unknown
 
     def of(self, rows: np.ndarray) -> "Batch":
-        """The replies in some rows only."""
+        """The replies in some rows only, given as a mask."""
+        if rows.all():
+            return self
         return Batch(
             self.round, self.clients[rows], self.updates[rows], self.sent[rows],
             self.weights[rows], self.chosen[rows], self.losses[rows], self.features[rows],
@@ -36,7 +39,7 @@ def stack(plan: Plan, replies: Sequence[Reply], weight_cap: float | None) -> Bat
     offered = {task.client: task.models for task in plan.tasks}
     counts = np.array([reply.samples for reply in replies], dtype=np.float64)
     if weight_cap is not None and len(counts):
-        counts = np.minimum(counts, weight_cap * np.median(counts))
+        counts = np.minimum(counts, weight_cap * median(counts.tolist()))
     rows = [offered[reply.client][reply.chosen] for reply in replies]
     dimension = plan.models.shape[1]
     return Batch(
