@@ -22,6 +22,7 @@ from flockwise.simulation.assembly import Parts, assemble
 from flockwise.simulation.runner import one_round
 
 ROUNDS_BEFORE = (1, 3, 5, 10)
+WOLF = -1
 KEPT = Path(tempfile.gettempdir()) / "automatic-choices"
 SPLITS: dict[str, dict[str, Any]] = {
     "label swap": {"name": "label_swap", "groups": 4},
@@ -33,7 +34,7 @@ SPLITS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """How large the federation is; the paper's own setting takes ten minutes for one split and seed."""
+    """How large the federation is."""
 
     name: str
     model: str
@@ -84,7 +85,7 @@ def censuses(setting: Setting, split: str, seed: int) -> list[Census]:
             if groups is not None:
                 arrays["groups"] = groups
         part = path.with_suffix(".part.npz")
-        np.savez(part, **arrays)
+        np.savez(part, **arrays)  # type: ignore[arg-type]
         part.replace(path)
     with np.load(path) as kept:
         return [
@@ -109,7 +110,7 @@ def _updates(setting: Setting, split: str, seed: int) -> Iterator[tuple[int, np.
 def _with_wolves(
     updates: np.ndarray, groups: np.ndarray | None, seed: int
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Two clients send noise as long as their update, two the reverse of it; each is its own true group."""
+    """Two clients send noise as long as their update, two the reverse of it; their group is WOLF."""
     random = generator(seed, "wolves")
     wolves = random.choice(len(updates), 4, replace=False)
     updates = updates.copy()
@@ -119,5 +120,5 @@ def _with_wolves(
     updates[wolves[2:]] *= -1
     if groups is not None:
         groups = groups.copy()
-        groups[wolves] = groups.max() + 1 + np.arange(4)
+        groups[wolves] = WOLF
     return updates, groups

@@ -119,7 +119,7 @@ def _silhouettes(
     starts, ends = starts[large], ends[large]
     core = (rows[:, None] >= starts) & (rows[:, None] < ends)
     totals = [running[:, ends] - running[:, starts] for running in sums]
-    flock = joined(*(total / others(core) for total in totals), core)
+    flock = joined(totals[0] / others(core), totals[1] / others(core), core)
     member = flock[:, None] == np.arange(len(starts))
     late = np.flatnonzero(member.any(axis=1) & ~core.any(axis=1))
     values = []

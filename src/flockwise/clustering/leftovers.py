@@ -4,7 +4,7 @@ Single linkage, above all, leaves noisy clients alone although it is plain whose
 adds about the same to its distance from everybody, so it does not matter for the question how much nearer
 one flock is than the next one. A client for which that is at least half of what it is for the flocks'
 members joins; one that is as far from all of them (an outlier, a wolf) stays where it is, and so does one
-that is further from its nearest flock than the flocks are from each other.
+that is much further from its nearest flock than the flocks are from each other.
 """
 
 from math import sqrt
@@ -15,7 +15,8 @@ from flockwise.clustering.checks import in_order
 from flockwise.types import Labels, Square
 
 LEAST_SIZE = 0.5  # of a flock, in square roots of the number of clients: chance makes small flocks
-LEAST_GAIN = 0.5  # of the members' median; honest leftovers of MNIST had 0.7 to 1.5, most wolves below 0.4
+LEAST_GAIN = 0.5  # of the members' median; honest leftovers of MNIST had 0.7 to 1.7, most wolves below 0.4
+MOST_AWAY = 1.5  # of the mean distance across flocks; honest leftovers of MNIST had 0.8 to 1.03
 ALONE = -1
 
 
@@ -38,14 +39,15 @@ def joined(toward: np.ndarray, away: np.ndarray, member: np.ndarray) -> Labels:
     nearest = np.where(placed, member.argmax(axis=1), toward.argmin(axis=1))
     own, other = own_and_next(toward, nearest)
     gain = other - own
-    near = own_and_next(away, nearest)[0] <= away[placed][~member[placed]].mean()
+    near = own_and_next(away, nearest)[0] <= MOST_AWAY * away[placed][~member[placed]].mean()
     joins = near & (gain >= LEAST_GAIN * np.median(gain[placed]))
     return np.where(placed | joins, nearest, ALONE)
 
 
 def others(member: np.ndarray) -> np.ndarray:
     """How many members (clients, flocks) each flock has other than the client."""
-    return np.maximum(member.sum(axis=0) - member, 1)
+    counts: np.ndarray = np.maximum(member.sum(axis=0) - member, 1)
+    return counts
 
 
 def own_and_next(toward: np.ndarray, flock: Labels) -> tuple[np.ndarray, np.ndarray]:
