@@ -38,7 +38,8 @@ def start_others() -> None:
         )
 
 
-os.environ |= {"OMP_NUM_THREADS": str(THREADS), "PFL_PYTORCH_DEVICE": "cpu"}
+# Threads that wait by spinning take minutes for a round as soon as something else wants a core.
+os.environ |= {"OMP_NUM_THREADS": str(THREADS), "OMP_WAIT_POLICY": "passive", "PFL_PYTORCH_DEVICE": "cpu"}
 if PROCESSES > 1 and "PFL_WORKER_RANK" not in os.environ:
     start_others()
 
