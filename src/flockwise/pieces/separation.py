@@ -15,7 +15,7 @@ def separation(square: Square, labels: Labels, kind: Kind) -> float:
     Each client may be near or far from everybody (a noisy client, a long update): value of a pair = one part
     for each of its two clients + a step if both are in one flock + noise, fitted by least squares. The
     result is step / noise. A clusterer makes 1 to 3 out of noise alone, because it looks for what is near;
-    real flocks of MNIST give 7 to 25 (docs/automatic-choices.md). Pairs never compared (NaN) do not count.
+    real flocks of MNIST give 7 to 17 (docs/automatic-choices.md). Pairs never compared (NaN) do not count.
     """
     values = square if kind == "similarity" else -square
     compared = np.isfinite(values) & ~np.eye(len(labels), dtype=bool)

@@ -5,9 +5,9 @@ are clustered bottom-up until the next merge would exceed a distance threshold; 
 itself from the joint model. It assumes that all clients can be reached once.
 
 Where we differ from the paper: `threshold = "auto"` finds the cut from the distances themselves, because
-their scale depends on the model, the learning rate and the round. `repeat` clusters again every so many
-rounds. `start = "members"` starts each cluster from its members' mean of the all-client round instead of
-the joint model (l.12 says the joint model).
+their scale depends on the model, the learning rate and the round, and lets clients that the cut leaves over
+join the flock they belong to. `repeat` clusters again every so many rounds. `start = "members"` starts each
+cluster from its members' mean of the all-client round instead of the joint model (l.12 says the joint model).
 """
 
 from typing import Literal
