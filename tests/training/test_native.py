@@ -75,6 +75,9 @@ CONVOLUTIONS = {
         nn.MaxPool2d(2),
         *flat(16, 4),
     ],
+    "7x7 of colours": [nn.Conv2d(3, 16, 7, padding=3), nn.ReLU(), nn.MaxPool2d(2), *flat(16, 4)],
+    "1x1 of colours": [nn.Conv2d(3, 16, 1), nn.ReLU(), nn.MaxPool2d(2), *flat(16, 4)],
+    "20 channels at first": [nn.Conv2d(20, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), *flat(16, 4)],
     "no bias": [
         nn.Conv2d(1, 16, 3, padding=1, bias=False),
         nn.ReLU(),

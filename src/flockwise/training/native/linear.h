@@ -72,6 +72,15 @@ inline void forward(const Linear& layer, const float* parameters, const float* c
       }
 }
 
+inline void update_bias(const Linear& layer, const Update& update, int64_t batch, const float* gradient,
+                        int64_t gradient_stride) {
+  for (int64_t o = 0; o < layer.outputs && layer.biased; o += LANES) {
+    Vec total = {};
+    for (int64_t b = 0; b < batch; b++) total += load(gradient + b * gradient_stride + o);
+    update.apply(layer.bias + o, total);
+  }
+}
+
 // Gradient of the inputs (unless `back` is null), then the step of the weights, in one pass over them.
 //
 // gradient is [batch][stride], zero from `outputs` on; transposed is room for [outputs][padded(batch)].
@@ -85,11 +94,7 @@ inline void backward(const Linear& layer, const Update& update, const float* con
   if (back)
     for (int64_t b = 0; b < batch; b++) std::memset(back + b * back_stride, 0, layer.inputs * sizeof(float));
 
-  for (int64_t o = 0; o < layer.outputs && layer.biased; o += LANES) {
-    Vec total = {};
-    for (int64_t b = 0; b < batch; b++) total += load(gradient + b * gradient_stride + o);
-    update.apply(layer.bias + o, total);
-  }
+  update_bias(layer, update, batch, gradient, gradient_stride);
   for (int64_t output = 0; output < layer.outputs; output += OUTPUT_BLOCK) {
     const int64_t outputs = std::min(OUTPUT_BLOCK, layer.outputs - output);
     for (int64_t input = 0; input < layer.inputs; input += INPUT_BLOCK) {

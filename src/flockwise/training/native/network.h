@@ -5,7 +5,8 @@
 #include <memory>
 #include <new>
 #include <vector>
-#include "linear.h"
+#include "convolution_backward.h"
+#include "linear_sparse.h"
 #include "softmax.h"
 #include "winograd.h"
 
@@ -41,11 +42,9 @@ class Buffer {
 struct ConvolutionLayer {
   LayerSpec spec;
   Convolution conv;
-  // The first layer has one or three channels, too few for a vector: each of its pixels is replaced by all
-  // the pixels that the kernel sees there ("im2col"), which makes it a 1x1 convolution.
-  bool patches, winograd;
+  bool winograd;
   int64_t inner;  // where the first pixel that is not padding starts in a plane
-  Buffer<float> image, planes, forward_pack, winograd_pack, backward_pack, gradient, bias_gradient, back;
+  Buffer<float> planes, forward_pack, winograd_pack, backward_pack, gradient, bias_gradient, back;
   Buffer<uint8_t> choices;
 };
 
@@ -75,53 +74,42 @@ class Network {
   // The logits of a batch, [batch][logits_stride].
   float* forward(const float* const* samples, int64_t batch);
   // One step, from the gradient of the logits in the place where `forward` put them.
-  void backward(const float* const* samples, int64_t batch, const Update& update);
+  void backward(int64_t batch, const Update& update);
 
  private:
   template <class Visit>
   void visit_parameters(Visit visit) const;
-  const float* plane_of(ConvolutionLayer& layer, int64_t sample, const float* pixels);
 
   std::vector<ConvolutionLayer> convolutions_;
   std::vector<LinearLayer> linears_;
   Buffer<float> parameters_, result_, workspace_, gradients_[2], transposed_;
   Buffer<Entry> by_output_, by_pixel_;
-  Buffer<int32_t> output_counts_, pixel_counts_;
+  Buffer<int32_t> counts_, starts_;
   int64_t size_ = 0, gradient_stride_ = 0;
   bool training_;
 };
 
 inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bool training)
     : training_(training) {
-  int64_t result = 0, workspace = 0, outputs = 0, entries = 0, pixels = 0, widest = 0;
+  int64_t result = 0, workspace = 0, outputs = 0, entries = 0, starts = 0, widest = 0;
   const auto place = [this](int64_t floats) { return std::exchange(size_, size_ + padded(floats)); };
   for (const LayerSpec* spec = specs; spec < specs + count; spec++) {
     if (spec->convolution) {
       ConvolutionLayer layer;
       layer.spec = *spec;
-      layer.patches = convolutions_.empty() && spec->channels % PAD;
       Convolution& conv = layer.conv;
       conv.height = spec->height + 2 * spec->padding;
       conv.width = spec->width + 2 * spec->padding;
       conv.kernel = spec->kernel;
-      conv.channels = padded(spec->channels);
-      conv.depth = conv.kernel * conv.channels;
-      if (layer.patches) {
-        layer.image = Buffer<float>(conv.height * conv.width * spec->channels);
-        conv.height -= spec->kernel - 1;
-        conv.width -= spec->kernel - 1;
-        conv.depth = spec->kernel * spec->kernel * spec->channels;
-        conv.channels = padded(conv.depth);
-        conv.kernel = 1;
-      }
+      conv.channels = convolutions_.empty() ? spec->channels : padded(spec->channels);
       conv.outputs = padded(spec->outputs);
       conv.pool = spec->pool;
       conv.relu = spec->relu;
       conv.weight = place(conv.outputs * conv.taps());
       conv.bias = place(conv.outputs);
       layer.winograd = winograd_fits(conv);
-      layer.inner = layer.patches ? 0 : spec->padding * (conv.row() + conv.channels);
-      layer.planes = Buffer<float>((layer.patches ? 1 : batch) * conv.plane());
+      layer.inner = spec->padding * (conv.row() + conv.channels);
+      layer.planes = Buffer<float>(batch * conv.plane());
       layer.forward_pack = Buffer<float>(conv.taps() * conv.outputs);
       layer.winograd_pack = Buffer<float>(layer.winograd ? SQUARES * conv.channels * conv.outputs : 0);
       layer.choices = Buffer<uint8_t>(batch * conv.windows() * conv.outputs);
@@ -135,8 +123,8 @@ inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bo
       result = std::max(result, conv.out_height() * conv.out_width() * conv.outputs);
       workspace = std::max(workspace, layer.winograd ? winograd_workspace(conv) : 0);
       outputs = std::max(outputs, conv.outputs);
-      entries = std::max(entries, conv.windows() * conv.pool * conv.pool * conv.outputs);
-      pixels = std::max(pixels, conv.windows() * conv.pool * conv.pool);
+      entries = std::max(entries, Lists::entries(conv));
+      starts = std::max(starts, Lists::numbers(conv));
       convolutions_.push_back(std::move(layer));
     } else {
       LinearLayer layer;
@@ -154,6 +142,10 @@ inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bo
       layer.inputs = Buffer<float>(batch * linear.stride);
       layer.rows.resize(batch);
       outputs = std::max(outputs, linear.outputs);
+      if (linear.relu) {
+        entries = std::max(entries, batch * linear.outputs);
+        starts = std::max(starts, LinearLists::starts(batch, linear.outputs));
+      }
       widest = std::max({widest, linear.stride, spread(linear.outputs)});
       linears_.push_back(std::move(layer));
     }
@@ -167,8 +159,8 @@ inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bo
     transposed_ = Buffer<float>(outputs * padded(batch));
     by_output_ = Buffer<Entry>(entries);
     by_pixel_ = Buffer<Entry>(entries);
-    output_counts_ = Buffer<int32_t>(outputs);
-    pixel_counts_ = Buffer<int32_t>(pixels);
+    counts_ = Buffer<int32_t>(starts);
+    starts_ = Buffer<int32_t>(starts);
   }
 }
 
@@ -178,11 +170,12 @@ inline void Network::visit_parameters(Visit visit) const {
   for (const auto& layer : convolutions_) {
     const LayerSpec& spec = layer.spec;
     const Convolution& conv = layer.conv;
-    const int64_t pixel = layer.patches ? spec.channels : conv.channels, area = spec.kernel * spec.kernel;
     int64_t from = spec.weight;
     for (int64_t o = 0; o < spec.outputs; o++)
       for (int64_t c = 0; c < spec.channels; c++)
-        for (int64_t k = 0; k < area; k++) visit(from++, conv.weight + o * conv.taps() + k * pixel + c);
+        for (int64_t k = 0; k < conv.kernel; k++)
+          for (int64_t pixel = 0; pixel < conv.kernel; pixel++)
+            visit(from++, conv.weight + o * conv.taps() + k * conv.kernel_row() + pixel * conv.channels + c);
     for (int64_t o = 0; o < spec.outputs && spec.bias >= 0; o++) visit(spec.bias + o, conv.bias + o);
   }
   for (const auto& layer : linears_) {
@@ -215,45 +208,28 @@ inline void Network::pack() {
   }
 }
 
-// The input plane of a sample: for the first layer made from its pixels, for others left by the layer before.
-inline const float* Network::plane_of(ConvolutionLayer& layer, int64_t sample, const float* pixels) {
-  const Convolution& conv = layer.conv;
-  const LayerSpec& spec = layer.spec;
-  if (&layer != &convolutions_[0]) return layer.planes + sample * conv.plane();
-  const int64_t line = spec.width * spec.channels;
-  const int64_t row = layer.patches ? (spec.width + 2 * spec.padding) * spec.channels : conv.row();
-  float* image = layer.patches ? layer.image : layer.planes + sample * conv.plane();
-  for (int64_t y = 0; y < spec.height; y++)
-    std::memcpy(image + (y + spec.padding) * row + spec.padding * spec.channels, pixels + y * line,
-                line * sizeof(float));
-  if (!layer.patches) return image;
-  float* patch = layer.planes;
-  const int64_t length = spec.kernel * spec.channels;
-  for (int64_t y = 0; y < conv.height; y++)
-    for (int64_t x = 0; x < conv.width; x++, patch += conv.channels)
-      for (int64_t k = 0; k < spec.kernel; k++)
-        // Copies of a fixed size, which may run over: what comes next overwrites it, or is padding.
-        for (int64_t i = 0; i < length; i += 4)
-          std::memcpy(patch + k * length + i, image + (y + k) * row + x * spec.channels + i, 4 * sizeof(float));
-  return layer.planes;
-}
-
 inline float* Network::forward(const float* const* samples, int64_t batch) {
   for (int64_t b = 0; b < batch; b++)
     for (size_t l = 0; l < convolutions_.size(); l++) {
       ConvolutionLayer& layer = convolutions_[l];
       const Convolution& conv = layer.conv;
-      const float *plane = plane_of(layer, b, samples[b]), *bias = parameters_ + conv.bias;
-      if (layer.winograd) forward_winograd(conv, layer.winograd_pack, bias, plane, result_, workspace_);
-      else flockwise::forward(conv, layer.forward_pack, bias, plane, result_);
-      uint8_t* choice = layer.choices + b * conv.windows() * conv.outputs;
+      float* plane = layer.planes + b * conv.plane();
+      const int64_t line = layer.spec.width * conv.channels;
+      for (int64_t y = 0; y < layer.spec.height && l == 0; y++)  // later planes come from the layer before
+        std::memcpy(plane + layer.inner + y * conv.row(), samples[b] + y * line, line * sizeof(float));
+      Pooled pooled;
+      pooled.choices = layer.choices + b * conv.windows() * conv.outputs;
       if (l + 1 < convolutions_.size()) {
         const ConvolutionLayer& next = convolutions_[l + 1];
-        rectify_and_pool(conv, result_, next.planes + b * next.conv.plane() + next.inner, next.conv.row(), choice);
+        pooled.values = next.planes + b * next.conv.plane() + next.inner;
+        pooled.stride = next.conv.row();
       } else {
-        float* flat = linears_[0].inputs + b * linears_[0].linear.stride;
-        rectify_and_pool(conv, result_, flat, conv.pooled_width() * conv.outputs, choice);
+        pooled.values = linears_[0].inputs + b * linears_[0].linear.stride;
+        pooled.stride = conv.pooled_width() * conv.outputs;
       }
+      const float* bias = parameters_ + conv.bias;
+      if (layer.winograd) forward_winograd(conv, layer.winograd_pack, bias, plane, workspace_, pooled);
+      else forward_pooled(conv, layer.forward_pack, bias, plane, result_, pooled);
     }
   for (size_t l = 0; l < linears_.size(); l++) {
     LinearLayer& layer = linears_[l];
@@ -272,13 +248,17 @@ inline float* Network::forward(const float* const* samples, int64_t batch) {
   return gradients_[0];
 }
 
-inline void Network::backward(const float* const* samples, int64_t batch, const Update& update) {
+inline void Network::backward(int64_t batch, const Update& update) {
   float *gradient = gradients_[0], *back = gradients_[1];
   for (size_t l = linears_.size(); l-- > 0;) {
     LinearLayer& layer = linears_[l];
     const bool wanted = l > 0 || !convolutions_.empty();
-    flockwise::backward(layer.linear, update, layer.rows.data(), batch, gradient, gradient_stride_, transposed_,
-                        wanted ? back : nullptr, gradient_stride_);
+    if (layer.linear.relu)
+      backward_sparse(layer.linear, update, layer.rows.data(), batch, gradient, gradient_stride_,
+                      {by_output_, by_pixel_, counts_, starts_}, wanted ? back : nullptr, gradient_stride_);
+    else
+      flockwise::backward(layer.linear, update, layer.rows.data(), batch, gradient, gradient_stride_, transposed_,
+                          wanted ? back : nullptr, gradient_stride_);
     if (l > 0 && linears_[l - 1].linear.relu)
       for (int64_t b = 0; b < batch; b++)
         for (int64_t i = 0; i < layer.linear.inputs; i++)
@@ -287,7 +267,7 @@ inline void Network::backward(const float* const* samples, int64_t batch, const 
   }
   if (convolutions_.empty()) return;
 
-  const Lists lists{by_output_, by_pixel_, output_counts_, pixel_counts_};
+  const Lists lists{by_output_, by_pixel_, counts_, starts_};
   for (int64_t b = 0; b < batch; b++) {
     const float* incoming = gradient + b * gradient_stride_;
     int64_t stride = convolutions_.back().conv.pooled_width() * convolutions_.back().conv.outputs;
@@ -296,7 +276,7 @@ inline void Network::backward(const float* const* samples, int64_t batch, const 
       const Convolution& conv = layer.conv;
       collect(conv, incoming, stride, layer.choices + b * conv.windows() * conv.outputs, l > 0, lists,
               layer.bias_gradient);
-      backward_weights(conv, lists, plane_of(layer, b, samples[b]), layer.gradient);
+      backward_weights(conv, lists, layer.planes + b * conv.plane(), layer.gradient);
       if (l == 0) break;
       std::memset(layer.back, 0, conv.plane() * sizeof(float));
       backward_pixels(conv, lists, layer.backward_pack, layer.back);

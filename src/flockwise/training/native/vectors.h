@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace flockwise {
 
@@ -45,6 +48,29 @@ inline Vec load_once(const float* from) {
   return value;
 }
 inline void store(float* to, Vec value) { *reinterpret_cast<LooseVec*>(to) = value; }
+
+// Small numbers as bytes and back. Without AVX-512, compilers move them one by one.
+inline void store_bytes(uint8_t* to, IntVec value) {
+#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(FLOCKWISE_LANES)
+  const __m256i first_bytes = _mm256_set1_epi32(0x0c080400);
+  const __m256i packed = _mm256_shuffle_epi8(reinterpret_cast<__m256i>(value), first_bytes);
+  const uint64_t low = uint32_t(_mm256_extract_epi32(packed, 0)), high = uint32_t(_mm256_extract_epi32(packed, 4));
+  const uint64_t bytes = low | high << 32;
+#else
+  const ByteVec bytes = __builtin_convertvector(value, ByteVec);
+#endif
+  std::memcpy(to, &bytes, LANES);
+}
+
+inline IntVec load_bytes(const uint8_t* from) {
+#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(FLOCKWISE_LANES)
+  return reinterpret_cast<IntVec>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+#else
+  ByteVec bytes;
+  std::memcpy(&bytes, from, LANES);
+  return __builtin_convertvector(bytes, IntVec);
+#endif
+}
 
 // The lanes of a and b that pick(i) names, numbered 0 to 2 * LANES - 1.
 template <class Pick, int... I>

@@ -13,53 +13,54 @@ constexpr int64_t BLOCK_TILES = 3 * TILE_ROWS;  // so that a block's products st
 
 inline bool winograd_fits(const Convolution& conv) {
   const int64_t step = POINTS + 1 - conv.kernel;
-  return (conv.kernel == 3 || conv.kernel == 5) && conv.out_height() % step == 0 && conv.out_width() % step == 0;
+  return (conv.kernel == 3 || conv.kernel == 5) && conv.channels % PAD == 0 && conv.out_height() % step == 0 && conv.out_width() % step == 0;
 }
 
 inline int64_t winograd_workspace(const Convolution& conv) {
   return SQUARES * BLOCK_TILES * (conv.channels + conv.outputs);
 }
 
-// The three one-dimensional transforms; `stride` says how far apart the elements of a column lie.
-template <int K>
-inline void transform_weights(const Vec* from, Vec* to, int stride) {
-  Vec even = from[0], odd = from[stride], even2 = from[0], odd2 = 2.0f * from[stride];
+// The three one-dimensional transforms, of from(0), from(1), ... to to(0, value), to(1, value), ...
+template <int K, class From, class To>
+inline void transform_weights(From from, To to) {
+  Vec even = from(0), odd = from(1), even2 = from(0), odd2 = 2.0f * from(1);
   float power = 4;
+#pragma GCC unroll 5
   for (int i = 2; i < K; i++, power *= 2) {
-    (i % 2 ? odd : even) += from[i * stride];
-    (i % 2 ? odd2 : even2) += power * from[i * stride];
+    (i % 2 ? odd : even) += from(i);
+    (i % 2 ? odd2 : even2) += power * from(i);
   }
-  to[0] = from[0] * 0.25f;
-  to[stride] = (even + odd) * (-1.0f / 6);
-  to[2 * stride] = (even - odd) * (-1.0f / 6);
-  to[3 * stride] = (even2 + odd2) * (1.0f / 24);
-  to[4 * stride] = (even2 - odd2) * (1.0f / 24);
-  to[5 * stride] = from[(K - 1) * stride];
+  to(0, from(0) * 0.25f);
+  to(1, (even + odd) * (-1.0f / 6));
+  to(2, (even - odd) * (-1.0f / 6));
+  to(3, (even2 + odd2) * (1.0f / 24));
+  to(4, (even2 - odd2) * (1.0f / 24));
+  to(5, from(K - 1));
 }
 
-inline void transform_pixels(const Vec* d, Vec* to, int stride) {
-  const Vec d0 = d[0], d1 = d[stride], d2 = d[2 * stride], d3 = d[3 * stride], d4 = d[4 * stride];
+template <class From, class To>
+inline void transform_pixels(From from, To to) {
+  const Vec d0 = from(0), d1 = from(1), d2 = from(2), d3 = from(3), d4 = from(4), d5 = from(5);
   const Vec near_even = d4 - 4.0f * d2, near_odd = d3 - 4.0f * d1, far_even = d4 - d2, far_odd = 2.0f * (d3 - d1);
-  to[5 * stride] = 4.0f * d1 - 5.0f * d3 + d[5 * stride];
-  to[0] = 4.0f * d0 - 5.0f * d2 + d4;
-  to[stride] = near_even + near_odd;
-  to[2 * stride] = near_even - near_odd;
-  to[3 * stride] = far_even + far_odd;
-  to[4 * stride] = far_even - far_odd;
+  to(0, 4.0f * d0 - 5.0f * d2 + d4);
+  to(1, near_even + near_odd);
+  to(2, near_even - near_odd);
+  to(3, far_even + far_odd);
+  to(4, far_even - far_odd);
+  to(5, 4.0f * d1 - 5.0f * d3 + d5);
 }
 
-template <int OUT>
-inline void transform_products(const Vec* m, Vec* to, int stride) {
-  const Vec sum = m[stride] + m[2 * stride], difference = m[stride] - m[2 * stride];
-  const Vec sum2 = m[3 * stride] + m[4 * stride], difference2 = m[3 * stride] - m[4 * stride];
-  const Vec m5 = m[5 * stride];
-  to[0] = m[0] + sum + sum2;
-  to[stride] = difference + 2.0f * difference2;
+template <int OUT, class From, class To>
+inline void transform_products(From from, To to) {
+  const Vec m1 = from(1), m2 = from(2), m3 = from(3), m4 = from(4), m5 = from(5);
+  const Vec sum = m1 + m2, difference = m1 - m2, sum2 = m3 + m4, difference2 = m3 - m4;
+  to(0, from(0) + sum + sum2);
   if constexpr (OUT == 4) {
-    to[2 * stride] = sum + 4.0f * sum2;
-    to[3 * stride] = difference + 8.0f * difference2 + m5;
+    to(1, difference + 2.0f * difference2);
+    to(2, sum + 4.0f * sum2);
+    to(3, difference + 8.0f * difference2 + m5);
   } else {
-    to[stride] += m5;
+    to(1, difference + 2.0f * difference2 + m5);
   }
 }
 
@@ -68,61 +69,104 @@ template <int K>
 inline void pack_winograd_of(const Convolution& conv, const float* packed, float* transformed) {
   for (int64_t channel = 0; channel < conv.channels; channel++)
     for (int64_t output = 0; output < conv.outputs; output += LANES) {
-      Vec taps[POINTS * POINTS], columns[POINTS * POINTS];
-      for (int i = 0; i < K; i++)
-        for (int j = 0; j < K; j++)
-          taps[i * POINTS + j] = load(packed + ((i * K + j) * conv.channels + channel) * conv.outputs + output);
-      for (int j = 0; j < K; j++) transform_weights<K>(taps + j, columns + j, POINTS);
-      for (int i = 0; i < POINTS; i++) transform_weights<K>(columns + i * POINTS, taps + i * POINTS, 1);
-      for (int s = 0; s < SQUARES; s++)
-        store(transformed + (s * conv.channels + channel) * conv.outputs + output, taps[s]);
+      Vec columns[SQUARES];
+#pragma GCC unroll 6
+      for (int j = 0; j < K; j++)
+        transform_weights<K>(
+            [&](int i) { return load(packed + ((i * K + j) * conv.channels + channel) * conv.outputs + output); },
+            [&](int i, Vec value) { columns[i * POINTS + j] = value; });
+#pragma GCC unroll 6
+      for (int i = 0; i < POINTS; i++)
+        transform_weights<K>([&](int j) { return columns[i * POINTS + j]; },
+                             [&](int j, Vec value) {
+                               const int64_t row = (i * POINTS + j) * conv.channels + channel;
+                               store(transformed + row * conv.outputs + output, value);
+                             });
+    }
+}
+
+// Tiles number `first` and on, row by row; each gives OUT x OUT results.
+struct Tiles {
+  int64_t first, count, across;
+};
+
+// Pixels of some tiles, transformed: [SQUARES][BLOCK_TILES][channels].
+template <int OUT>
+inline void transform_tiles(const Convolution& conv, const Tiles& tiles, const float* plane, float* pixels) {
+  for (int64_t t = 0; t < tiles.count; t++)
+    for (int64_t channel = 0; channel < conv.channels; channel += LANES) {
+      const int64_t y = (tiles.first + t) / tiles.across * OUT, x = (tiles.first + t) % tiles.across * OUT;
+      const float* corner = plane + y * conv.row() + x * conv.channels + channel;
+      Vec columns[SQUARES];
+#pragma GCC unroll 6
+      for (int j = 0; j < POINTS; j++)
+        transform_pixels([&](int i) { return load(corner + i * conv.row() + j * conv.channels); },
+                         [&](int i, Vec value) { columns[i * POINTS + j] = value; });
+#pragma GCC unroll 6
+      for (int i = 0; i < POINTS; i++)
+        transform_pixels([&](int j) { return columns[i * POINTS + j]; },
+                         [&](int j, Vec value) {
+                           const int64_t row = (i * POINTS + j) * BLOCK_TILES + t;
+                           store(pixels + row * conv.channels + channel, value);
+                         });
+    }
+}
+
+// Their products with the transformed weights: [SQUARES][BLOCK_TILES][outputs].
+inline void multiply_tiles(const Convolution& conv, const Tiles& tiles, const float* transformed,
+                           const float* pixels, float* products) {
+  for (int64_t s = 0; s < SQUARES; s++)
+    for_columns(conv.outputs, [&](auto v, int64_t output) {
+      const float* weights = transformed + s * conv.channels * conv.outputs + output;
+      for_tiles<TILE_ROWS>(tiles.count, [&](auto r, int64_t t) {
+        constexpr int R = r.value, V = v.value;
+        Tile<R, V> total;
+        total.clear();
+        multiply(total, pixels + (s * BLOCK_TILES + t) * conv.channels, conv.channels, conv.channels,
+                 [&](int64_t k) { return weights + k * conv.outputs; });
+        total.store_to(products + (s * BLOCK_TILES + t) * conv.outputs + output, conv.outputs);
+      });
+    });
+}
+
+// The results, rectified and pooled while they are in registers.
+template <int OUT>
+inline void finish_tiles(const Convolution& conv, const Tiles& tiles, const float* products, const float* bias,
+                         const Pooled& pooled) {
+  const int64_t side = OUT / conv.pool;  // a tile is that many windows high and wide
+  for (int64_t t = 0; t < tiles.count; t++)
+    for (int64_t output = 0; output < conv.outputs; output += LANES) {
+      Vec columns[OUT * POINTS], results[OUT * OUT];
+#pragma GCC unroll 6
+      for (int j = 0; j < POINTS; j++)
+        transform_products<OUT>(
+            [&](int i) { return load(products + ((i * POINTS + j) * BLOCK_TILES + t) * conv.outputs + output); },
+            [&](int i, Vec value) { columns[i * POINTS + j] = value; });
+#pragma GCC unroll 6
+      for (int i = 0; i < OUT; i++)
+        transform_products<OUT>([&](int j) { return columns[i * POINTS + j]; },
+                                [&](int j, Vec value) { results[i * OUT + j] = value + load(bias + output); });
+      const int64_t y = (tiles.first + t) / tiles.across * side, x = (tiles.first + t) % tiles.across * side;
+      for (int64_t i = 0; i < side; i++)
+        for (int64_t j = 0; j < side; j++) {
+          const Vec* corner = results + (i * OUT + j) * conv.pool;
+          pool_window(conv, pooled, y + i, x + j, output, [&](int p) { return corner[p / 2 * OUT + p % 2]; });
+        }
     }
 }
 
 template <int OUT>
 inline void forward_winograd_of(const Convolution& conv, const float* transformed, const float* bias,
-                                const float* plane, float* result, float* workspace) {
+                                const float* plane, float* workspace, const Pooled& pooled) {
   const int64_t across = conv.out_width() / OUT, tiles = conv.out_height() / OUT * across;
-  float* pixels = workspace;                                           // [SQUARES][tiles][channels]
-  float* products = workspace + SQUARES * BLOCK_TILES * conv.channels;  // [SQUARES][tiles][outputs]
+  float *pixels = workspace, *products = workspace + SQUARES * BLOCK_TILES * conv.channels;
   const int64_t blocks = (tiles + BLOCK_TILES - 1) / BLOCK_TILES;
   for (int64_t block = 0; block < blocks; block++) {
     const int64_t first = block * tiles / blocks, count = (block + 1) * tiles / blocks - first;
-    for (int64_t t = 0; t < count; t++)
-      for (int64_t channel = 0; channel < conv.channels; channel += LANES) {
-        const int64_t y = (first + t) / across * OUT, x = (first + t) % across * OUT;
-        const float* corner = plane + y * conv.row() + x * conv.channels + channel;
-        Vec d[SQUARES];
-        for (int i = 0; i < POINTS; i++)
-          for (int j = 0; j < POINTS; j++) d[i * POINTS + j] = load(corner + i * conv.row() + j * conv.channels);
-        for (int j = 0; j < POINTS; j++) transform_pixels(d + j, d + j, POINTS);
-        for (int i = 0; i < POINTS; i++) transform_pixels(d + i * POINTS, d + i * POINTS, 1);
-        for (int s = 0; s < SQUARES; s++) store(pixels + (s * BLOCK_TILES + t) * conv.channels + channel, d[s]);
-      }
-    for (int64_t s = 0; s < SQUARES; s++)
-      for_columns(conv.outputs, [&](auto v, int64_t output) {
-        const float* weights = transformed + s * conv.channels * conv.outputs + output;
-        for_tiles<TILE_ROWS>(count, [&](auto r, int64_t t) {
-          constexpr int R = r.value, V = v.value;
-          Tile<R, V> total;
-          total.clear();
-          multiply(total, pixels + (s * BLOCK_TILES + t) * conv.channels, conv.channels, conv.channels,
-                   [&](int64_t k) { return weights + k * conv.outputs; });
-          total.store_to(products + (s * BLOCK_TILES + t) * conv.outputs + output, conv.outputs);
-        });
-      });
-    for (int64_t t = 0; t < count; t++)
-      for (int64_t output = 0; output < conv.outputs; output += LANES) {
-        Vec m[SQUARES];
-        for (int s = 0; s < SQUARES; s++) m[s] = load(products + (s * BLOCK_TILES + t) * conv.outputs + output);
-        for (int j = 0; j < POINTS; j++) transform_products<OUT>(m + j, m + j, POINTS);
-        for (int i = 0; i < OUT; i++) transform_products<OUT>(m + i * POINTS, m + i * POINTS, 1);
-        const int64_t y = (first + t) / across * OUT, x = (first + t) % across * OUT;
-        float* target = result + (y * conv.out_width() + x) * conv.outputs + output;
-        for (int i = 0; i < OUT; i++)
-          for (int j = 0; j < OUT; j++)
-            store(target + (i * conv.out_width() + j) * conv.outputs, m[i * POINTS + j] + load(bias + output));
-      }
+    const Tiles some{first, count, across};
+    transform_tiles<OUT>(conv, some, plane, pixels);
+    multiply_tiles(conv, some, transformed, pixels, products);
+    finish_tiles<OUT>(conv, some, products, bias, pooled);
   }
 }
 
@@ -132,9 +176,9 @@ inline void pack_winograd(const Convolution& conv, const float* packed, float* t
 }
 
 inline void forward_winograd(const Convolution& conv, const float* transformed, const float* bias,
-                             const float* plane, float* result, float* workspace) {
-  if (conv.kernel == 5) forward_winograd_of<2>(conv, transformed, bias, plane, result, workspace);
-  else forward_winograd_of<4>(conv, transformed, bias, plane, result, workspace);
+                             const float* plane, float* workspace, const Pooled& pooled) {
+  if (conv.kernel == 5) forward_winograd_of<2>(conv, transformed, bias, plane, workspace, pooled);
+  else forward_winograd_of<4>(conv, transformed, bias, plane, workspace, pooled);
 }
 
 }  // namespace flockwise
