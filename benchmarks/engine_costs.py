@@ -4,12 +4,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tomli_w
+from processes import family, memory_of
 
 from flockwise.config import parse_config
 from flockwise.messages import Plan, Task
@@ -80,7 +80,7 @@ def _peak(content: dict[str, Any], data: Path) -> dict[str, float]:
         process = subprocess.Popen(command)
         peak = {"pss": 0.0, "rss": 0.0, "processes": 0.0}
         while process.poll() is None:
-            sizes = [size for pid in _family(process.pid) if (size := _size(pid))]
+            sizes = [size for pid in family(process.pid) if (size := memory_of(pid))]
             peak["pss"] = max(peak["pss"], sum(size["Pss"] for size in sizes))
             peak["rss"] = max(peak["rss"], sum(size["Rss"] for size in sizes))
             peak["processes"] = max(peak["processes"], len(sizes))
@@ -88,25 +88,3 @@ def _peak(content: dict[str, Any], data: Path) -> dict[str, float]:
         if process.returncode:
             raise RuntimeError(f"flockwise run ended with {process.returncode}")
         return {**peak, "seconds": time.perf_counter() - began}
-
-
-def _family(pid: int) -> Iterator[int]:
-    """A process and all below it."""
-    yield pid
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = [int(child) for child in file.read_text().split()]
-        except OSError:  # it has ended
-            continue
-        for child in children:
-            yield from _family(child)
-
-
-def _size(pid: int) -> dict[str, float]:
-    """Pss and Rss of a process in bytes; nothing if it has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return {}
-    found = [line.split() for line in lines if line.startswith(("Pss:", "Rss:"))]
-    return {name.rstrip(":"): 1024.0 * int(kilobytes) for name, kilobytes, _ in found}

@@ -104,14 +104,15 @@ def targets_table(found: dict[str, Any]) -> str:
 def rounds_table(rows: Rows) -> str:
     """Every way of a workload."""
     lines = [
-        "| way | s a round | rounds/s | x plain loop | start-up s | samples a round | accuracy |",
-        "|---|---|---|---|---|---|---|",
+        "| way | s a round | rounds/s | x plain loop | CPU s a round | start-up s | samples a round | accuracy |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for way, row in rows.items():
         ratio = f"{times_faster(row, rows['plain loop']):.2f}" if "plain loop" in rows else "-"
+        cpu = row["cpu"] / sum(map(len, row["turns"]))
         lines.append(
-            f"| {way} | {seconds(row):.4f} | {1 / seconds(row):.2f} | {ratio} | {row['startup']:.1f} | "
-            f"{row['samples'] / row['rounds']:.0f} | {row['accuracy']:.3f} |"
+            f"| {way} | {seconds(row):.4f} | {1 / seconds(row):.2f} | {ratio} | {cpu:.4f} | "
+            f"{row['startup']:.1f} | {row['samples'] / row['rounds']:.0f} | {row['accuracy']:.3f} |"
         )
     return "\n".join(lines)
 

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from processes import cpu_seconds
+
 _MARK = "TURN "
 
 
@@ -75,6 +77,7 @@ class Way:
         self.turns: list[list[float]] = []
         self._answer()
         self.startup = time.perf_counter() - began
+        self._cpu = cpu_seconds(self._process.pid)
 
     def take(self, rounds: int) -> None:
         """One turn."""
@@ -84,11 +87,12 @@ class Way:
     def stop(self) -> dict[str, Any]:
         """What it measured, and the accuracy it reached."""
         self._restless = False
+        cpu = cpu_seconds(self._process.pid) - self._cpu
         self._ask("stop")
         last = self._answer()
         self._process.communicate(timeout=120)
         self._errors.close()
-        return {**last, "startup": self.startup, "turns": self.turns}
+        return {**last, "startup": self.startup, "cpu": cpu, "turns": self.turns}
 
     def kill(self) -> None:
         """End it and what it started, if it is still there."""
