@@ -50,10 +50,9 @@ def rounds_part(engine: dict[str, Any]) -> list[str]:
         "A: the papers' CNN, 100 clients with 600 MNIST digits, 10 a round, batch 10, one epoch. "
         "B: softmax regression, 1000 clients with 60 digits. The plain loop is DataLoader and torch.optim.SGD, "
         "its clients spread over one process per core. All ways take turns, so that whatever else the machine "
-        "does hits them alike; a ratio is the median over turns. CPU seconds "
-        "are those of all its processes, which other programs disturb least. Samples a round and the accuracy after the same "
-        "number of rounds show that the work is the same. Start-up is from the start of the program to the end of "
-        "its first round.\n",
+        "does hits them alike; a ratio is the median over turns. CPU seconds are those of all its processes, "
+        "which other programs disturb least. Samples a round and the accuracy after the same number of "
+        "rounds show that the work is the same. Start-up is from the start of the program to the end of its first round.\n",
         "![rounds a second](images/engine.svg)\n",
     ]
     for name, rows in engine["results"].items():
