@@ -82,22 +82,29 @@ class WithLoss(nn.Module):
 
 
 class Pause(TrainingProcessCallback):
-    """Takes turns after every central iteration of the first process; the others wait for its next sum."""
+    """Takes turns after every central iteration; between turns, all processes wait for the first."""
 
     def __init__(self) -> None:
         self.turns = Turns()
+        self._left = 1  # the first round
 
     def after_central_iteration(
         self, aggregate_metrics: Any, model: Any, *, central_iteration: int
     ) -> tuple[bool, Any]:
         """Note the round."""
-        if RANK:
-            return False, Metrics()
-        facts = aggregate_metrics.to_simple_dict()
-        points, devices = (
-            next(v for k, v in facts.items() if what in k) for what in ("data points", "devices")
-        )
-        return not self.turns.done(round(points * devices)), Metrics()  # points are the mean over the cohort
+        self._left -= 1
+        if RANK == 0:
+            facts = aggregate_metrics.to_simple_dict()
+            points, devices = (
+                next(v for k, v in facts.items() if n in k) for n in ("data points", "devices")
+            )
+            self.turns.done(round(points * devices))  # points are the mean over the cohort
+        if self._left == 0:  # or the others would train the next round while the first waits
+            asked = torch.tensor(self.turns.left)
+            if PROCESSES > 1:
+                torch.distributed.broadcast(asked, 0)
+            self._left = int(asked)
+        return self._left == 0, Metrics()
 
 
 def main() -> None:
@@ -126,14 +133,13 @@ def main() -> None:
                            local_learning_rate=recipe.learning_rate),
         NNEvalHyperParams(local_batch_size=None), [pause], send_metrics_to_platform=False,
     )  # fmt: skip
+    if RANK:
+        return
     for other in OTHERS:
-        other.kill()  # it waits for a round that does not come
         other.wait()
     x, y = bench.federation.official_test()
     vector = Layout.of(bench.module).read(bench.module)
     pause.turns.finish(float(bench._trainer.losses(vector, x, y)[1] / len(y)))
-    sys.stdout.flush()
-    os._exit(0)  # torch.distributed would wait for the others
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class Turns:
     """Call `done` after every round; it waits for the next turn and says whether there is one."""
 
     def __init__(self) -> None:
-        self._left = 0
+        self.left = 0
         self._rounds = 0
         self._samples = 0
         self._seconds: list[float] = []
@@ -32,18 +32,18 @@ class Turns:
     def done(self, samples: int = 0) -> bool:
         """Note a round that trained on so many samples; False means: stop. The first round is start-up."""
         now = time.perf_counter()
-        if self._left:
+        if self.left:
             self._rounds += 1
             self._samples += samples
             self._seconds.append(now - self._began)
-            self._left -= 1
-        if not self._left:
+            self.left -= 1
+        if not self.left:
             _say({"seconds": self._seconds})
             self._seconds = []
             asked = sys.stdin.readline().strip()
             if not asked.isdigit():  # stop, or the benchmark is gone
                 return False
-            self._left = int(asked)
+            self.left = int(asked)
         self._began = time.perf_counter()
         return True
 
