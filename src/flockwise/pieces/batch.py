@@ -46,7 +46,10 @@ def stack(plan: Plan, replies: Sequence[Reply], weight_cap: float | None) -> Bat
         round=plan.round,
         clients=np.array([reply.client for reply in replies], dtype=np.int64),
         updates=np.stack([r.update for r in replies]) if replies else np.zeros((0, dimension), np.float32),
-        sent=plan.models[rows],
+        # Where all got the same model it is not copied for each: a hundred large ones are gigabytes.
+        sent=plan.models[rows]
+        if len(set(rows)) != 1
+        else np.broadcast_to(plan.models[rows[0]], (len(rows), dimension)),
         weights=counts,
         chosen=np.array([reply.chosen for reply in replies], dtype=np.int64),
         losses=np.array([_number(reply.loss) for reply in replies]),
