@@ -128,3 +128,25 @@ def test_shared_memory_leaves_no_name_behind() -> None:
     after = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
     assert before == after
     assert arena.rows.sum() == 21
+
+
+def test_taking_a_large_row_leaves_its_neighbours_alone() -> None:
+    arena = Arena(3, 300_001)  # rows that do not start on a page
+    arena.rows[:] = np.arange(3, dtype=np.float32)[:, None] + 1
+    taken = arena.take(1)
+    assert (taken == 2).all()
+    assert (arena.rows[[0, 2]] == [[1], [3]]).all()
+    arena.rows[1] = 5  # the row can be used again
+    assert (arena.take(1) == 5).all()
+
+
+def test_light_tests_are_shared_with_this_process_to_the_same_bits() -> None:
+    size = Layout.of(build("softmax", (1, 4, 4), 2, seed=0)).size
+    models = np.random.default_rng(2).normal(0, 1, (4, 2, size)).astype(np.float32)
+    rows = np.array([0, 1, 0, 1])
+    alone, shared = _engine(1), _engine(2)
+    for round, pair in enumerate(models, start=1):  # from the second on the pace is known
+        expected, found = (engine.evaluate(round, pair, rows) for engine in (alone, shared))
+        assert expected.accuracy.tobytes() == found.accuracy.tobytes()
+        assert expected.loss.tobytes() == found.loss.tobytes()
+    shared.close()

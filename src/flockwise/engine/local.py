@@ -18,6 +18,7 @@ from flockwise.types import Labels, Models, Vector
 
 # Seconds of training below which a plan is carried out in this process: messages to workers would cost more.
 _LIGHT = 0.003
+_LIGHT_TEST = 0.02  # seconds of testing below which this process takes its share instead of waiting
 
 
 class LocalEngine:
@@ -37,8 +38,8 @@ class LocalEngine:
         self._pace = float(
             "inf"
         )  # seconds a sample in training, the best seen: loads and first uses slow others
-        # Two jobs a worker are dealt out at once, so that each worker keeps to its clients and their data.
-        self._chunk = max(-(-clients // (2 * self.workers)), 1)
+        self._test_pace = float("inf")  # likewise in testing
+        self._test_sizes = np.array([workbench.tested(client) for client in range(clients)])
         self._results = Arena(clients, 2, np.float64)  # accuracy and loss of each client's last test
         self._tested_with = np.full(clients, -1)  # the number of the model it was tested with
         self._numbers: dict[tuple[bytes, bool], int] = {}
@@ -79,15 +80,18 @@ class LocalEngine:
         known = np.array([self._number(model, drifted) for model in models])
         stale = np.flatnonzero(self._tested_with != known[rows])
         self._share(models)
+        light = self._test_sizes[stale].sum() * self._test_pace < _LIGHT_TEST
+        # Two jobs a worker are dealt out at once, so that each worker keeps to its clients and their data.
+        chunk = -(-self._bench.federation.clients // (self.workers if light else 2 * self.workers))
         jobs = []
-        for neighbours in (
-            np.split(stale, np.flatnonzero(np.diff(stale // self._chunk)) + 1) if len(stale) else []
-        ):
+        for neighbours in np.split(stale, np.flatnonzero(np.diff(stale // chunk)) + 1) if len(stale) else []:
             for row in np.unique(rows[neighbours]).tolist():
                 clients = neighbours[rows[neighbours] == row].tolist()
                 jobs.append({"kind": "test", "round": round, "row": row, "clients": clients})
-        for _ in self._run(jobs):
-            pass  # the results are in shared memory
+        here = len(jobs) // self.workers if light else 0  # this process takes its share, or only waits
+        answers = self._run(jobs[here:])
+        for answer in [*map(self._handle, jobs[:here]), *answers]:  # the results are in shared memory
+            self._test_pace = min(self._test_pace, answer["seconds"] / max(answer["samples"], 1))
         self._tested_with = known[rows]
         return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
 
@@ -132,7 +136,7 @@ class LocalEngine:
         client = answer["client"]
         shard = self._bench.root if client == ROOT else self._bench.federation.shards[client]
         return Reply(
-            client, plan.round, self._updates.rows[answer["slot"]].copy(), answer["samples"], answer["chosen"],
+            client, plan.round, self._updates.take(answer["slot"]), answer["samples"], answer["chosen"],
             _from_json([answer["loss"]])[0], getattr(shard, "address", None), getattr(shard, "hour", None),
             getattr(shard, "user", None),
         )  # fmt: skip
@@ -141,9 +145,7 @@ class LocalEngine:
         """One job, in a worker or in this process."""
         bench, kind, round = self._bench, job["kind"], job["round"]
         if kind == "test":
-            results = bench.score_many(job["clients"], round, self._models.rows[job["row"]])
-            self._results.rows[job["clients"]] = np.stack(results, axis=1)
-            return {}
+            return self._test(job)
         client, candidates = job["client"], self._models.rows[job["models"]]
         if kind == "validate":
             scores = [bench.score(client, "validation", round, model) for model in candidates]
@@ -158,6 +160,13 @@ class LocalEngine:
         np.subtract(trained, candidates[chosen], out=self._updates.rows[job["slot"]])
         return {"client": client, "samples": len(bench.data(client, "train", round)[1]), "chosen": chosen,
                 "loss": _to_json([loss])[0], "slot": job["slot"], "seconds": time.perf_counter() - started}  # fmt: skip
+
+    def _test(self, job: Job) -> Job:
+        started, clients = time.perf_counter(), job["clients"]
+        results = self._bench.score_many(clients, job["round"], self._models.rows[job["row"]])
+        self._results.rows[clients] = np.stack(results, axis=1)
+        samples = int(self._test_sizes[clients].sum())
+        return {"samples": samples, "seconds": time.perf_counter() - started}
 
 
 def available_cores() -> int:

@@ -34,7 +34,7 @@ class Pool:
             self._processes.append(process)
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Job]:
-        """Answers in the order in which they come."""
+        """Deal the first jobs out at once; the answers then come in the order in which they are ready."""
         waiting = deque(jobs)
         held: dict[Connection, int] = dict.fromkeys(self._pipes, 0)
         for _ in range(_IN_FLIGHT):
@@ -42,7 +42,9 @@ class Pool:
                 if waiting:
                     self._send(pipe, waiting.popleft())
                     held[pipe] += 1
-        left = len(jobs)
+        return self._answers(waiting, held, len(jobs))
+
+    def _answers(self, waiting: deque[Job], held: dict[Connection, int], left: int) -> Iterator[Job]:
         while left:
             ready = set(wait([pipe for pipe, count in held.items() if count]))
             for pipe in [pipe for pipe in self._pipes if pipe in ready]:

@@ -57,6 +57,11 @@ class Workbench:
         """How many samples the client trains on."""
         return len(self._shard(client, 0).train)
 
+    def tested(self, client: int) -> int:
+        """How many samples the client is tested on."""
+        shard = self._shard(client, 0)
+        return len(shard.test) or len(shard.validation)
+
     def train(self, client: int, round: int, candidates: Models) -> tuple[Vector, int, float] | None:
         """The client's trained parameters, the candidate it chose, and its loss; None if it holds no data."""
         x, y = self.data(client, "train", round)
