@@ -101,9 +101,10 @@ READING = """
   74.3 at degree 1.0 (published 74.71), with the other sign 87.9. After 60 iterations the sign makes no difference to
   "random" and takes "partial drop" from 61.9 to 57.3.
 - "Fall" breaks our plain averaging at every degree, where the paper keeps 85 % at 0.75 and 88 % at 0.5. Tried at degree
-  1.0 with z = 10 and not better: a mean over all clients instead of the attackers (averaging, trimmed mean and Mini-Trimmed-Mean
-  10.3, median 8.0), trimming one client at each end of a group of 5 (Mini-Trimmed-Mean 9.7; published 90.18), and an attack
-  of a quarter of the size (averaging 27.1 at 1.0, 29.0 at 0.75, 34.2 at 0.5; published 23.73, 85.33, 88.38).
+  1.0 with z = 10 and not better: a mean over all clients instead of the attackers (averaging, trimmed mean and
+  Mini-Trimmed-Mean 10.3, median 8.0), trimming one client at each end of a group of 5 (Mini-Trimmed-Mean 9.7; published
+  90.18), and an attack of a quarter of the size (averaging 27.1 at 1.0, 29.0 at 0.75, 34.2 at 0.5; published 23.73,
+  85.33, 88.38).
 - Accuracy is that of the final global model on the official 10,000 test digits.
 """
 SCALES = """
