@@ -15,7 +15,7 @@ from flockwise.training.native.match import match
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
 from flockwise.types import Vector
 
-_EVALUATION_BATCH = 64
+_EVALUATION_BATCH = 256
 
 
 class _Settings(ctypes.Structure):
