@@ -117,7 +117,12 @@ def measured(parts: list[str], data: Path, pfl: Path | None, quick: bool) -> dic
             found["results"][part] = rows
             print(f"\nWorkload {part}\n\n{rounds_table(rows)}", flush=True)
         elif part == "evaluation":
-            cases = ((1, 10, 3), (5, 10, 3)) if quick else ((1, 10, 8), (5, 10, 8), (1, 100, 3))
+            # flocks, clients trained, epochs (5 as in the papers' own rounds), repetitions
+            cases = (
+                ((1, 10, 5, 2), (5, 10, 5, 2))
+                if quick
+                else ((1, 10, 5, 4), (5, 10, 5, 4), (1, 100, 1, 2), (1, 10, 1, 6))
+            )
             found[part] = [evaluation(A, data, *case) for case in cases]
         else:
             found[part] = memory(A, data)

@@ -25,12 +25,13 @@ MEMORY_RUNS: dict[str, dict[str, Any]] = {
 
 
 def evaluation(
-    content: dict[str, Any], data: Path, flocks: int, trained: int, repetitions: int
+    content: dict[str, Any], data: Path, flocks: int, trained: int, epochs: int, repetitions: int
 ) -> dict[str, Any]:
     """Seconds to train so many clients, and to test all of them after everything, one flock or nothing changed.
 
     Clients are spread evenly over flocks, and every flock trains in every round.
     """
+    content = {**content, "training": {**content["training"], "epochs": epochs}}
     parts = assemble(parse_config(content), data=data)
     engine, clients = parts.engine, parts.federation.clients
     models = np.repeat(parts.server.state.models[:1], flocks, axis=0)
@@ -59,7 +60,7 @@ def evaluation(
             seconds[name].append(took[name])
     engine.close()
     return {
-        "flocks": flocks, "trained_clients": trained, "tested_clients": clients, "seconds": seconds,
+        "flocks": flocks, "trained_clients": trained, "epochs": epochs, "tested_clients": clients, "seconds": seconds,
         "trained_samples": sum(reply.samples for reply in replies),
         "tested_samples": sum(len(shard.test) for shard in parts.federation.shards),
     }  # fmt: skip
