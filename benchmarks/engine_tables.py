@@ -142,8 +142,8 @@ def costs_table(found: dict[str, Any]) -> str:
         for case in found["evaluation"]:
             took = {name: _median(values) for name, values in case["seconds"].items()}
             parts.append(
-                f"| {case['flocks']} | {case['trained_clients']} | {case['epochs']} | {took['train']:.3f} | {took['all']:.3f} | "
-                f"{100 * share(case, 'all'):.1f} % | {took['one flock']:.3f} | {took['nothing']:.4f} |"
+                f"| {case['flocks']} | {case['trained_clients']} | {case['epochs']} | {took['train']:.3f} | "
+                f"{took['all']:.3f} | {100 * share(case, 'all'):.1f} % | {took['one flock']:.3f} | {took['nothing']:.4f} |"
             )
         parts.append("")
     if "memory" in found:

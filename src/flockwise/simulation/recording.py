@@ -23,7 +23,8 @@ def recorded(
     facts["rejected"] = float(sum(event.kind == "rejected" for event in everything))
     facts["train_loss"] = _mean(arrays["loss"])
     flock, apart = arrays["flock"], arrays["apart"]
-    honest = np.array([client not in attackers for client in range(len(flock))])
+    honest = np.ones(len(flock), dtype=bool)
+    honest[list(attackers)] = False
     if tested is not None:
         facts |= accuracy_facts(tested.accuracy, tested.loss, honest & (apart == FREE))
         arrays |= {
