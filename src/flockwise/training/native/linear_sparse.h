@@ -18,7 +18,8 @@ struct LinearLists {
   static int64_t starts(int64_t batch, int64_t outputs) { return (outputs / LIST_BLOCK + 1) * batch + outputs + 2; }
 };
 
-inline void collect(const Linear& layer, const float* gradient, int64_t stride, int64_t batch, const LinearLists& lists) {
+inline void collect(const Linear& layer, const float* gradient, int64_t stride, int64_t batch,
+                    const LinearLists& lists) {
   Entry* entry = lists.by_sample;
   int32_t* start = lists.sample_starts;
   const auto add = [&](int64_t b, int64_t o, int64_t place) {

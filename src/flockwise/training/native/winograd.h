@@ -13,7 +13,8 @@ constexpr int64_t BLOCK_TILES = 3 * TILE_ROWS;  // so that a block's products st
 
 inline bool winograd_fits(const Convolution& conv) {
   const int64_t step = POINTS + 1 - conv.kernel;
-  return (conv.kernel == 3 || conv.kernel == 5) && conv.channels % PAD == 0 && conv.out_height() % step == 0 && conv.out_width() % step == 0;
+  const bool whole = conv.out_height() % step == 0 && conv.out_width() % step == 0;
+  return (conv.kernel == 3 || conv.kernel == 5) && conv.channels % PAD == 0 && whole;
 }
 
 inline int64_t winograd_workspace(const Convolution& conv) {

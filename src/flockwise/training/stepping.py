@@ -1,0 +1,76 @@
+"""Linear layers that take their step of gradient descent while the gradients flow back."""
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+_LARGE = 1 << 16  # weights; below, the gradient fits the caches and nothing is gained
+
+
+class SteppingLinear(nn.Linear):
+    """A linear layer that subtracts `rate` times its gradient from its own weights, unless `rate` is None.
+
+    A large layer spends much of its time on writing the gradient to memory and reading it again. Here the
+    product is added to the weights at once. The bias gets a gradient as usual.
+    """
+
+    rate: float | None = None
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """The same values as `nn.Linear`."""
+        if self.rate is None or not torch.is_grad_enabled():
+            return functional.linear(inputs, self.weight, self.bias)
+        result: torch.Tensor = _Stepping.apply(inputs, self.weight, self.bias, self.rate)  # type: ignore[no-untyped-call]
+        return result
+
+
+class _Stepping(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, rate: float
+    ) -> torch.Tensor:
+        ctx.save_for_backward(inputs, weight)
+        ctx.rate = rate
+        return functional.linear(inputs, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        inputs, weight = ctx.saved_tensors
+        gradient = gradients[0].reshape(-1, weight.shape[0])
+        back = (gradient @ weight).view(inputs.shape) if ctx.needs_input_grad[0] else None
+        weight.addmm_(gradient.t(), inputs.reshape(-1, weight.shape[1]), alpha=-ctx.rate)
+        return back, None, gradient.sum(0), None
+
+
+def use_stepping(module: nn.Module) -> list[SteppingLinear]:
+    """Replace, in place, the large linear layers that can take their own step; the replacements.
+
+    A layer must be used once in a forward pass, or its weights would change before all gradients have passed:
+    only layers in nested `nn.Sequential` whose parameters no other module holds.
+    """
+    holders: dict[int, int] = {}
+    for _, parameter in module.named_parameters(remove_duplicate=False):
+        holders[id(parameter)] = holders.get(id(parameter), 0) + 1
+    found = []
+    for layer in _leaves(module):
+        if type(layer) is nn.Linear and _fits(layer) and holders[id(layer.weight)] == 1:
+            layer.__class__ = SteppingLinear
+            assert isinstance(layer, SteppingLinear)
+            found.append(layer)
+    return found
+
+
+def _leaves(module: nn.Module) -> list[nn.Module]:
+    """The layers of nested `nn.Sequential`; of another module only itself."""
+    if not isinstance(module, nn.Sequential) or type(module).forward is not nn.Sequential.forward:
+        return [module]
+    return [leaf for child in module for leaf in _leaves(child)]
+
+
+def _fits(layer: nn.Linear) -> bool:
+    hooks = (layer._forward_hooks, layer._forward_pre_hooks, layer._backward_hooks, layer._backward_pre_hooks)
+    trained = layer.weight.requires_grad and layer.bias is not None and layer.bias.requires_grad
+    # Without a gradient of its own that is asked for, autograd would not come by the first layer.
+    return trained and layer.weight.numel() >= _LARGE and not any(hooks)
