@@ -12,9 +12,9 @@ constexpr int POINTS = 6, SQUARES = POINTS * POINTS;
 constexpr int64_t BLOCK_TILES = 3 * TILE_ROWS;  // so that a block's products stay in the second-level cache
 
 inline bool winograd_fits(const Convolution& conv) {
-  const int64_t step = POINTS + 1 - conv.kernel;
-  const bool whole = conv.out_height() % step == 0 && conv.out_width() % step == 0;
-  return (conv.kernel == 3 || conv.kernel == 5) && conv.channels % PAD == 0 && whole;
+  if ((conv.kernel != 3 && conv.kernel != 5) || conv.channels % PAD) return false;
+  const int64_t step = POINTS + 1 - conv.kernel;  // zero for 7x7
+  return conv.out_height() % step == 0 && conv.out_width() % step == 0;
 }
 
 inline int64_t winograd_workspace(const Convolution& conv) {
