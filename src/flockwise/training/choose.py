@@ -35,4 +35,6 @@ def choose_trainer(
             return native, f"native kernels ({native.instructions})"
         except Unsupported as unsupported:
             reason = str(unsupported)
-    return GenericTrainer(module, sample_shape, device), f"generic path: {reason}"
+    return GenericTrainer(
+        module, sample_shape, device, compiled=prefer != "generic"
+    ), f"generic path: {reason}"

@@ -1,5 +1,5 @@
-// The two functions that Python calls: train a model on a client's samples, and evaluate one.
-#include "network.h"
+// What Python calls: train a model on a client's samples, evaluate one, and one layer for autograd.
+#include "block.h"
 
 using namespace flockwise;
 
@@ -43,8 +43,9 @@ int flockwise_train(const LayerSpec* specs, int64_t count, const Settings* setti
   return 1;
 }
 
-// Mean loss and number of correct answers on each of several clients' samples, which lie end to end; batches
-// never mix clients, so that each gets the same bits as alone. The model is not changed.
+// Mean loss and number of correct answers on each of several clients' samples, which lie end to end. A sample's
+// logits do not depend on what else is in its batch, so each client gets the same bits as alone.
+// The model is not changed.
 int flockwise_evaluate(const LayerSpec* specs, int64_t count, const Settings* settings, const float* vector,
                        const float* x, const int64_t* y, const int64_t* lengths, int64_t clients,
                        double* mean_losses, int64_t* correct) try {
@@ -52,24 +53,52 @@ int flockwise_evaluate(const LayerSpec* specs, int64_t count, const Settings* se
   Network network(specs, count, s.batch, false);
   network.write(vector);
   std::vector<const float*> rows(s.batch);
-  int64_t start = 0;
-  for (int64_t client = 0; client < clients; client++) {
-    const int64_t end = start + lengths[client];
-    double loss = 0;
-    correct[client] = 0;
-    while (start < end) {
-      const int64_t batch = std::min(s.batch, end - start);
-      for (int64_t b = 0; b < batch; b++) rows[b] = x + (start + b) * s.features;
-      float* logits = network.forward(rows.data(), batch);
-      for (int64_t b = 0; b < batch; b++) {
-        float* sample = logits + b * network.logits_stride();
-        correct[client] += largest(sample, network.classes()) == y[start + b];
-        loss += cross_entropy(sample, network.classes(), y[start + b], 1, true);
-      }
-      start += batch;
+  std::fill_n(mean_losses, clients, 0.0);
+  std::fill_n(correct, clients, 0);
+  // Batches run on from one client to the next, because full ones are faster.
+  int64_t client = 0, end = clients ? lengths[0] : 0;
+  for (int64_t start = 0; start < s.samples; start += s.batch) {
+    const int64_t batch = std::min(s.batch, s.samples - start);
+    for (int64_t b = 0; b < batch; b++) rows[b] = x + (start + b) * s.features;
+    float* logits = network.forward(rows.data(), batch);
+    for (int64_t b = 0; b < batch; b++) {
+      while (start + b >= end) end += lengths[++client];
+      float* sample = logits + b * network.logits_stride();
+      correct[client] += largest(sample, network.classes()) == y[start + b];
+      mean_losses[client] += cross_entropy(sample, network.classes(), y[start + b], 1, true);
     }
-    mean_losses[client] = lengths[client] ? loss / double(lengths[client]) : 0;
   }
+  for (client = 0; client < clients; client++)
+    if (lengths[client]) mean_losses[client] /= double(lengths[client]);
+  return 0;
+} catch (...) {
+  return 1;
+}
+
+// The operation of block.h on a batch of images; choices are what its backward pass needs to know.
+int flockwise_block_forward(const LayerSpec* spec, int64_t batch, const float* weights, const float* bias,
+                            const float* images, float* results, uint8_t* choices) try {
+  Block block(*spec, weights, bias);
+  const int64_t pixels = spec->height * spec->width * spec->channels;
+  const int64_t pooled = block.convolution().windows() * spec->outputs;
+  for (int64_t b = 0; b < batch; b++)
+    block.forward(images + b * pixels, results + b * pooled, choices + b * pooled);
+  return 0;
+} catch (...) {
+  return 1;
+}
+
+// back is null where nobody asks for the gradient of the images.
+int flockwise_block_backward(const LayerSpec* spec, int64_t batch, const float* weights, const float* images,
+                             const uint8_t* choices, const float* gradient, float* weight_gradient,
+                             float* bias_gradient, float* back) try {
+  Block block(*spec, weights, nullptr);
+  const int64_t pixels = spec->height * spec->width * spec->channels;
+  const int64_t pooled = block.convolution().windows() * spec->outputs;
+  for (int64_t b = 0; b < batch; b++)
+    block.backward(images + b * pixels, choices + b * pooled, gradient + b * pooled,
+                   back ? back + b * pixels : nullptr);
+  block.read(weight_gradient, bias_gradient);
   return 0;
 } catch (...) {
   return 1;

@@ -1,0 +1,117 @@
+// One convolution with rectifier and maximum as an operation of its own, so that torch's autograd can use it.
+#pragma once
+#include "network.h"
+
+namespace flockwise {
+
+class Block {
+ public:
+  // weights are torch's, [outputs][channels][kernel][kernel]; channels are one, three or a multiple of PAD.
+  Block(const LayerSpec& spec, const float* weights, const float* bias);
+
+  // Images are [height][width][channels], results [pooled_height][pooled_width][outputs].
+  void forward(const float* image, float* result, uint8_t* choices);
+  void backward(const float* image, const uint8_t* choices, const float* gradient, float* back);
+  // Torch's layout of the gradients that `backward` has added up.
+  void read(float* weight_gradient, float* bias_gradient) const;
+
+  const Convolution& convolution() const { return conv_; }
+
+ private:
+  template <class Visit>
+  void visit_weights(Visit visit) const;
+  void place(const float* image);
+
+  LayerSpec spec_;
+  Convolution conv_;
+  bool winograd_;
+  int64_t inner_;  // where the first pixel that is not padding starts
+  Buffer<float> weights_, bias_, plane_, pack_, winograd_pack_, room_, gradient_, bias_gradient_, back_;
+  Buffer<Entry> by_output_, by_pixel_;
+  Buffer<int32_t> numbers_;
+  bool ready_ = false;  // a block goes one way: forward or backward
+};
+
+inline Block::Block(const LayerSpec& spec, const float* weights, const float* bias) : spec_(spec) {
+  conv_.height = spec.height + 2 * spec.padding;
+  conv_.width = spec.width + 2 * spec.padding;
+  conv_.kernel = spec.kernel;
+  conv_.channels = spec.channels;
+  conv_.outputs = spec.outputs;
+  conv_.pool = spec.pool;
+  conv_.relu = spec.relu;
+  winograd_ = winograd_fits(conv_);
+  inner_ = spec.padding * (conv_.row() + conv_.channels);
+  weights_ = Buffer<float>(conv_.outputs * conv_.taps());
+  visit_weights([&](int64_t from, int64_t to) { weights_[to] = weights[from]; });
+  bias_ = Buffer<float>(conv_.outputs);
+  if (bias) std::memcpy(bias_, bias, conv_.outputs * sizeof(float));
+  plane_ = Buffer<float>(conv_.plane());
+}
+
+template <class Visit>
+inline void Block::visit_weights(Visit visit) const {
+  int64_t from = 0;
+  for (int64_t o = 0; o < conv_.outputs; o++)
+    for (int64_t c = 0; c < conv_.channels; c++)
+      for (int64_t k = 0; k < conv_.kernel; k++)
+        for (int64_t pixel = 0; pixel < conv_.kernel; pixel++)
+          visit(from++, o * conv_.taps() + k * conv_.kernel_row() + pixel * conv_.channels + c);
+}
+
+inline void Block::place(const float* image) {
+  const int64_t line = spec_.width * conv_.channels;
+  for (int64_t y = 0; y < spec_.height; y++)
+    std::memcpy(plane_ + inner_ + y * conv_.row(), image + y * line, line * sizeof(float));
+}
+
+inline void Block::forward(const float* image, float* result, uint8_t* choices) {
+  if (!ready_) {
+    pack_ = Buffer<float>(conv_.taps() * conv_.outputs);
+    pack_forward(conv_, weights_, pack_);
+    if (winograd_) {
+      winograd_pack_ = Buffer<float>(SQUARES * conv_.channels * conv_.outputs);
+      pack_winograd(conv_, pack_, winograd_pack_);
+    }
+    room_ = Buffer<float>(winograd_ ? winograd_workspace(conv_)
+                                    : conv_.out_height() * conv_.out_width() * conv_.outputs);
+    ready_ = true;
+  }
+  place(image);
+  const Pooled pooled{result, conv_.pooled_width() * conv_.outputs, choices};
+  if (winograd_) forward_winograd(conv_, winograd_pack_, bias_, plane_, room_, pooled);
+  else forward_pooled(conv_, pack_, bias_, plane_, room_, pooled);
+}
+
+inline void Block::backward(const float* image, const uint8_t* choices, const float* gradient, float* back) {
+  if (!ready_) {
+    gradient_ = Buffer<float>(conv_.outputs * conv_.taps());
+    bias_gradient_ = Buffer<float>(conv_.outputs);
+    by_output_ = Buffer<Entry>(Lists::entries(conv_));
+    by_pixel_ = Buffer<Entry>(Lists::entries(conv_));
+    numbers_ = Buffer<int32_t>(2 * Lists::numbers(conv_));
+    if (back) {
+      pack_ = Buffer<float>(conv_.taps() * conv_.outputs);
+      pack_backward(conv_, weights_, pack_);
+      back_ = Buffer<float>(conv_.plane());
+    }
+    ready_ = true;
+  }
+  place(image);
+  const Lists lists{by_output_, by_pixel_, numbers_, numbers_ + Lists::numbers(conv_)};
+  collect(conv_, gradient, conv_.pooled_width() * conv_.outputs, choices, back != nullptr, lists, bias_gradient_);
+  backward_weights(conv_, lists, plane_, gradient_);
+  if (!back) return;
+  std::memset(back_, 0, conv_.plane() * sizeof(float));
+  backward_pixels(conv_, lists, pack_, back_);
+  const int64_t line = spec_.width * conv_.channels;
+  for (int64_t y = 0; y < spec_.height; y++)
+    std::memcpy(back + y * line, back_ + inner_ + y * conv_.row(), line * sizeof(float));
+}
+
+inline void Block::read(float* weight_gradient, float* bias_gradient) const {
+  visit_weights([&](int64_t to, int64_t from) { weight_gradient[to] = gradient_[from]; });
+  std::memcpy(bias_gradient, bias_gradient_, conv_.outputs * sizeof(float));
+}
+
+}  // namespace flockwise
