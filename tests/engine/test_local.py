@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flockwise.data import Federation
-from flockwise.engine import LocalEngine, Workbench
+from flockwise.engine import LocalEngine, Workbench, local
 from flockwise.engine.arena import Arena
 from flockwise.engine.pool import Pool
 from flockwise.errors import EngineError
@@ -130,14 +130,22 @@ def test_shared_memory_leaves_no_name_behind() -> None:
     assert arena.rows.sum() == 21
 
 
-def test_taking_a_large_row_leaves_its_neighbours_alone() -> None:
-    arena = Arena(3, 300_001)  # rows that do not start on a page
+def test_memory_given_back_can_be_used_again_and_later_rows_keep_theirs() -> None:
+    arena = Arena(3, 300_001)  # rows that do not end on a page
     arena.rows[:] = np.arange(3, dtype=np.float32)[:, None] + 1
-    taken = arena.take(1)
-    assert (taken == 2).all()
-    assert (arena.rows[[0, 2]] == [[1], [3]]).all()
-    arena.rows[1] = 5  # the row can be used again
-    assert (arena.take(1) == 5).all()
+    arena.free(2)
+    assert (arena.rows[2] == 3).all()
+    arena.rows[0] = 5
+    assert (arena.rows[0] == 5).all()
+
+
+def test_replies_outlive_the_shared_memory_of_their_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_MUCH", 0)
+    engine, kept = _engine(2), _engine(1)
+    found, expected = engine.train(_plan()), kept.train(_plan())
+    engine.train(_plan())
+    engine.close()
+    assert [reply.update.tobytes() for reply in found] == [reply.update.tobytes() for reply in expected]
 
 
 def test_light_tests_are_shared_with_this_process_to_the_same_bits() -> None:

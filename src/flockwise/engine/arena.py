@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-_WORTH_FREEING = 1 << 20  # bytes; giving memory back and getting it again has a price
-
 
 class Arena:
     """A matrix in a file that has no name.
@@ -26,19 +24,11 @@ class Arena:
         os.truncate(handle, size)
         self._map = mmap.mmap(handle, size)
         os.close(handle)
-        self._row_bytes = columns * np.dtype(dtype).itemsize
         self.rows: np.ndarray = np.frombuffer(self._map, dtype=dtype)[: rows * columns].reshape(rows, columns)
 
-    def take(self, row: int) -> np.ndarray:
-        """A copy of a row; the memory of a large one is given back, its content is then undefined.
-
-        A hundred clients' updates of a large model would otherwise be held twice for as long as the run lasts.
-        """
-        taken: np.ndarray = self.rows[row].copy()
-        if self._row_bytes >= _WORTH_FREEING and hasattr(mmap, "MADV_REMOVE"):
-            page = mmap.PAGESIZE
-            first = -(-row * self._row_bytes // page) * page  # whole pages of this row only
-            last = (row + 1) * self._row_bytes // page * page
+    def free(self, rows: int) -> None:
+        """Give the memory of the first rows back; what they hold is then undefined."""
+        used = rows * self.rows.shape[1] * self.rows.itemsize // mmap.PAGESIZE * mmap.PAGESIZE
+        if used and hasattr(mmap, "MADV_REMOVE"):
             with contextlib.suppress(OSError):  # a file system that cannot: the memory stays
-                self._map.madvise(mmap.MADV_REMOVE, first, last - first)
-        return taken
+                self._map.madvise(mmap.MADV_REMOVE, 0, used)

@@ -19,6 +19,7 @@ from flockwise.types import Labels, Models, Vector
 # Seconds of training below which a plan is carried out in this process: messages to workers would cost more.
 _LIGHT = 0.003
 _LIGHT_TEST = 0.02  # seconds of testing below which this process takes its share instead of waiting
+_MUCH = 256 << 20  # bytes of updates; getting memory anew for each round has a price
 
 
 class LocalEngine:
@@ -56,7 +57,10 @@ class LocalEngine:
         light = work * self._pace < _LIGHT
         answers = {answer["client"]: answer for answer in self._run(jobs, light) if answer["samples"]}
         self._pace = min([self._pace, *(a["seconds"] / a["samples"] for a in answers.values())])
-        return [self._reply(plan, answers[client]) for client in sorted(answers)]
+        replies = [self._reply(plan, answers[client]) for client in sorted(answers)]
+        if sum(reply.update.nbytes for reply in replies) > _MUCH:
+            self._updates.free(len(jobs))  # or a round of all clients would be held twice from now on
+        return replies
 
     def validate(self, plan: Plan) -> list[Scores]:
         """Every task's models on the client's validation data (the server's own data for ROOT)."""
@@ -136,7 +140,7 @@ class LocalEngine:
         client = answer["client"]
         shard = self._bench.root if client == ROOT else self._bench.federation.shards[client]
         return Reply(
-            client, plan.round, self._updates.take(answer["slot"]), answer["samples"], answer["chosen"],
+            client, plan.round, self._updates.rows[answer["slot"]].copy(), answer["samples"], answer["chosen"],
             _from_json([answer["loss"]])[0], getattr(shard, "address", None), getattr(shard, "hour", None),
             getattr(shard, "user", None),
         )  # fmt: skip
