@@ -51,8 +51,9 @@ B = {
     "sampling": {"fraction": 0.01},
 }
 PARTS = ("A", "B", "evaluation", "memory")
-TURNS = {"A": (8, 1), "B": (10, 30)}  # turns, rounds in each
-QUICK_TURNS = {"A": (2, 1), "B": (3, 20)}
+# turns, rounds in each, rounds before that do not count: in B, until most clients have been asked once
+TURNS = {"A": (7, 1, 0), "B": (10, 30, 300)}
+QUICK_TURNS = {"A": (2, 1, 0), "B": (3, 20, 50)}
 
 
 def ways(name: str, data: Path, pfl: Path | None) -> dict[str, Callable[[], Way]]:
@@ -112,8 +113,8 @@ def measured(parts: list[str], data: Path, pfl: Path | None, quick: bool) -> dic
         before = os.getloadavg()[0]
         print(f"{part}: load {before:.1f}", flush=True)
         if part in ("A", "B"):
-            turns, rounds = (QUICK_TURNS if quick else TURNS)[part]
-            rows = interleaved(ways(part, data, pfl), rounds, turns, found["left_out"])
+            turns, rounds, warm = (QUICK_TURNS if quick else TURNS)[part]
+            rows = interleaved(ways(part, data, pfl), rounds, turns, warm, found["left_out"])
             found["results"][part] = rows
             print(f"\nWorkload {part}\n\n{rounds_table(rows)}", flush=True)
         elif part == "evaluation":

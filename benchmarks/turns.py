@@ -84,6 +84,12 @@ class Way:
         self._ask(str(rounds))
         self.turns.append(self._answer()["seconds"])
 
+    def warm(self, rounds: int) -> None:
+        """Rounds that do not count: until every client's data has been read once."""
+        self.take(rounds)
+        self.turns.clear()
+        self._cpu = cpu_seconds(self._process.pid)
+
     def stop(self) -> dict[str, Any]:
         """What it measured, and the accuracy it reached."""
         self._restless = False
@@ -120,7 +126,7 @@ class Way:
 
 
 def interleaved(
-    starts: Mapping[str, Callable[[], Way]], rounds: int, turns: int, skipped: dict[str, str]
+    starts: Mapping[str, Callable[[], Way]], rounds: int, turns: int, warm: int, skipped: dict[str, str]
 ) -> dict[str, dict[str, Any]]:
     """Start every way, give each its turn so many times, every other time in reverse; notes those that fail."""
     ways: dict[str, Way] = {}
@@ -138,6 +144,8 @@ def interleaved(
         for name, start in starts.items():
             if way := attempt(name, start):
                 ways[name] = way
+        for name in list(ways) if warm else []:
+            attempt(name, lambda name=name: ways[name].warm(warm))  # type: ignore[misc]
         for turn in range(turns):
             for name in list(ways) if turn % 2 == 0 else list(reversed(ways)):
                 attempt(name, lambda name=name: ways[name].take(rounds))  # type: ignore[misc]

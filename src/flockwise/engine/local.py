@@ -150,7 +150,9 @@ class LocalEngine:
         bench, kind, round = self._bench, job["kind"], job["round"]
         if kind == "test":
             return self._test(job)
-        client, candidates = job["client"], self._models.rows[job["models"]]
+        client, models = job["client"], job["models"]
+        # one model, the usual case, without a copy
+        candidates = self._models.rows[models if len(models) > 1 else slice(models[0], models[0] + 1)]
         if kind == "validate":
             scores = [bench.score(client, "validation", round, model) for model in candidates]
             samples = len(bench.data(client, "validation", round)[1])

@@ -49,7 +49,8 @@ def accuracy_facts(accuracy: np.ndarray, loss: np.ndarray, counted: np.ndarray) 
     seen = accuracy[counted & np.isfinite(accuracy)]
     if not len(seen):
         return {}
-    low, high = np.quantile(seen, [0.1, 0.9])
+    places = np.array([0.1, 0.9]) * (len(seen) - 1)
+    low, high = np.interp(places, np.arange(len(seen)), np.sort(seen))  # np.quantile takes ten times as long
     return {
         "accuracy": float(seen.mean()), "accuracy_worst": float(seen.min()), "accuracy_std": float(seen.std()),
         "accuracy_p10": float(low), "accuracy_p90": float(high), "test_loss": _mean(loss[counted]),
