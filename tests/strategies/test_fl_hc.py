@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from tests.strategies.playing import play
 
+from flockwise.errors import ConfigError
+
 CELLS = [(m, k) for m in ("l1", "l2", "cosine") for k in ("average", "complete", "single")] + [("l2", "ward")]
 SWAP = {"name": "label_swap", "clients": 12, "groups": 3}
 ROTATION = {"name": "rotation", "clients": 12, "groups": 4}
@@ -73,3 +75,15 @@ def test_clustering_again_every_few_rounds_keeps_the_flocks():
 def test_the_dendrogram_is_on_record():
     record = found(SWAP, "l1", "complete").records[0]
     assert record.arrays["dendrogram"].shape == (11, 4)
+
+
+@pytest.mark.parametrize("threshold", [-1.0, float("nan"), float("inf"), "automatic"])
+def test_a_threshold_that_is_no_distance_is_refused_before_training(threshold):
+    with pytest.raises(ConfigError, match="strategy.threshold"):
+        play(rounds=0, strategy={"name": "fl-hc", "threshold": threshold})
+
+
+@pytest.mark.parametrize("metric", ["l1", "cosine"])
+def test_wards_linkage_wants_euclidean_distances(metric):
+    with pytest.raises(ConfigError, match=r"strategy.metric = .*choose metric 'l2'"):
+        play(rounds=0, strategy={"name": "fl-hc", "metric": metric, "linkage": "ward"})

@@ -10,11 +10,12 @@ join the flock they belong to. `repeat` clusters again every so many rounds. `st
 cluster from its members' mean of the all-client round instead of the joint model (l.12 says the joint model).
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from flockwise.clustering import agglomerative, dendrogram
+from flockwise.errors import ConfigError
 from flockwise.pieces.aggregation import PerFlock
 from flockwise.pieces.evidence import ThisRound
 from flockwise.pieces.grouping import Clustered
@@ -30,7 +31,9 @@ class FlHcOptions(JudgeOptions):
     rounds_before: int = Field(10, ge=0, description="n: rounds of FedAvg before the all-client round")
     metric: Literal["l1", "l2", "cosine"] = "l1"
     linkage: Literal["average", "complete", "single", "ward"] = "complete"
-    threshold: float | Literal["auto"] = "auto"
+    threshold: Annotated[float, Field(ge=0, allow_inf_nan=False)] | Literal["auto"] = Field(
+        "auto", description="the distance at which merging stops; auto finds it"
+    )
     min_separation: float = Field(
         3.0, ge=0, description="with auto: flocks less apart than this are not real"
     )
@@ -41,6 +44,11 @@ class FlHcOptions(JudgeOptions):
 
 def fl_hc(options: FlHcOptions, setting: Setting) -> Method:
     """FedAvg, an all-client round, clusters, FedAvg inside clusters."""
+    if options.linkage == "ward" and options.metric != "l2":
+        raise ConfigError(
+            f"strategy.metric = {options.metric!r}: Ward's linkage adds up squared Euclidean distances; "
+            "choose metric 'l2', or another linkage"
+        )
     return Method(
         name="fl-hc",
         sampler=setting.sampler(),  # l.19-20, and inside each cluster
