@@ -15,6 +15,13 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.argument("name", type=click.Choice(_NAMES))
 @click.option("--table", "tables", multiple=True, help="Only this table or figure; may be repeated.")
 @click.option(
+    "--cell",
+    "names",
+    multiple=True,
+    metavar="TEXT",
+    help="Only cells whose name contains this; may be repeated: cells run in the order asked for.",
+)
+@click.option(
     "--scale",
     type=click.Choice(["smoke", "short", "full"]),
     default="short",
@@ -44,7 +51,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--list", "listing", is_flag=True, help="Only list the cells that are missing.")
 @click.option("--page-only", is_flag=True, help="Run nothing, write the pages from the results there are.")
 def paper(
-    name: str, tables: tuple[str, ...], scale: str, seeds: int, out: Path, pages: Path | None, data: Path | None,
+    name: str, tables: tuple[str, ...], names: tuple[str, ...], scale: str, seeds: int, out: Path,
+    pages: Path | None, data: Path | None,
     workers: int, keep_runs: bool, listing: bool, page_only: bool,
 ) -> None:  # fmt: skip
     """Measure the tables and figures of paper NAME.
@@ -61,7 +69,10 @@ def paper(
         if table not in known:
             raise ConfigError(f"--table {table}: {name} has no such table; known are {', '.join(known)}")
     plan = Plan(chosen, scale, seeds, out, data, tables, workers, keep_runs, _Rounds())
-    todo = [] if page_only else missing(plan)
+    for text in names:
+        if not any(text in cell.name for cell in plan.cells()):
+            raise ConfigError(f"--cell {text!r}: no cell's name contains this; --list shows the cells")
+    todo = [] if page_only else _in_order(missing(plan), names)
     if listing:
         for cell, seed in todo:
             click.echo(f"{cell.table}: {cell.name}, seed {seed}")
@@ -84,6 +95,12 @@ def paper(
     if stopped:
         click.echo("stopped; the same command goes on from here", err=True)
         raise click.exceptions.Exit(130)
+
+
+def _in_order(todo: list[Any], names: tuple[str, ...]) -> list[Any]:
+    """The cells asked for by name, in the order of the names; all where no name is given."""
+    chosen = [(cell, seed) for text in names for cell, seed in todo if text in cell.name]
+    return list(dict.fromkeys(chosen)) if names else todo
 
 
 class _Rounds:

@@ -35,6 +35,5 @@ def choose_trainer(
             return native, f"native kernels ({native.instructions})"
         except Unsupported as unsupported:
             reason = str(unsupported)
-    return GenericTrainer(
-        module, sample_shape, device, compiled=prefer != "generic"
-    ), f"generic path: {reason}"
+    generic = GenericTrainer(module, sample_shape, device, compiled=prefer != "generic")
+    return generic, f"generic path{' with compiled steps' if generic.compiled else ''}: {reason}"

@@ -2,9 +2,9 @@
 
 Faster than the usual loop because there is no DataLoader and no optimiser object, because images have their
 channels last in memory or in blocks, because 1x1 convolutions are matrix products, because large linear
-layers take their own steps, and because convolutions with rectifier and maximum use the native kernels where
-there are any. One model at a time on one thread: batching several clients (vmap), torch.compile and intra-op
-threads were all slower when measured.
+layers take their own steps, and because convolutions with rectifier and maximum or batch normalisation use the
+native kernels where there are any. One model at a time on one thread: batching several clients (vmap),
+torch.compile and intra-op threads were all slower when measured.
 """
 
 import copy
@@ -22,6 +22,7 @@ from flockwise.training.blocked import use_blocked
 from flockwise.training.fused import use_fused
 from flockwise.training.inputs import as_tensor, check_lengths, check_orders, check_samples
 from flockwise.training.memory import keep_freed_memory
+from flockwise.training.normalised import use_normalised
 from flockwise.training.pointwise import use_pointwise
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
 from flockwise.training.stepping import use_stepping
@@ -36,7 +37,7 @@ class GenericTrainer:
     def __init__(
         self, module: nn.Module, sample_shape: tuple[int, ...], device: str = "cpu", compiled: bool = False
     ) -> None:
-        """`compiled` lets convolutions with rectifier and maximum use the native kernels."""
+        """`compiled` lets known runs of layers use the native kernels; afterwards it says whether there are any."""
         keep_freed_memory()
         self._layout = Layout.of(module)
         self._sample_shape = tuple(sample_shape)
@@ -46,8 +47,9 @@ class GenericTrainer:
         self._stepping = use_stepping(self._module)
         if len(sample_shape) == 3:
             self._module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.compiled = False
         if compiled and self._device.type == "cpu":
-            use_fused(self._module)
+            self.compiled = any([use_normalised(self._module), use_fused(self._module)])
         self._blocked = self._device.type == "cpu" and use_blocked(self._module)
         self._parameters: list[torch.Tensor] = [p for p in self._module.parameters() if p.requires_grad]
 

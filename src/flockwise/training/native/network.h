@@ -1,10 +1,8 @@
 // A network of convolutions and linear layers: its memory, and the forward and backward pass of a batch.
 #pragma once
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <vector>
+#include "buffer.h"
 #include "convolution_backward.h"
 #include "linear_sparse.h"
 #include "softmax.h"
@@ -18,25 +16,6 @@ struct LayerSpec {
   int64_t channels, height, width;  // of the input; a linear layer flattens it
   int64_t outputs, kernel, padding, relu, pool;
   int64_t weight, bias;  // bias: -1 if there is none
-};
-
-// Zeroed memory that starts on a cache line.
-template <class T>
-class Buffer {
- public:
-  explicit Buffer(int64_t count = 0) {
-    const size_t bytes = (count * sizeof(T) + 127) / 64 * 64;  // with room for reading one vector too far
-    memory_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
-    if (!memory_) throw std::bad_alloc();
-    std::memset(static_cast<void*>(memory_.get()), 0, bytes);
-  }
-  operator T*() const { return memory_.get(); }
-
- private:
-  struct Free {
-    void operator()(T* memory) const { std::free(memory); }
-  };
-  std::unique_ptr<T, Free> memory_;
 };
 
 struct ConvolutionLayer {

@@ -1,0 +1,236 @@
+"""Runs of convolution, batch normalisation and rectifier in one compiled step, inside any module that torch trains."""
+
+import ctypes
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from flockwise.errors import EngineError
+from flockwise.native import load_library
+from flockwise.training.native.loading import FLAGS
+
+_PAD = 16  # channels that the kernels take at a time
+
+
+def use_normalised(module: nn.Module) -> bool:
+    """Let each run of convolution, `nn.BatchNorm2d` and `nn.ReLU` in `nn.Sequential` be one step in training.
+
+    Dense 1x1 and depthwise 3x3 convolutions, and a dense 3x3 at the start, as in MobileNet. In place; names and
+    tensors of the parameters stay. False where there is no such run, or no compiler.
+    """
+    found = [use_normalised(child) for child in module.children()]
+    if type(module) is nn.Sequential and _runs(list(module)) and _kernels() is not None:
+        module.__class__ = NormalisedSequential
+        found.append(True)
+    return any(found)
+
+
+class NormalisedSequential(nn.Sequential):
+    """The same function as `nn.Sequential`, up to rounding."""
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Evaluation takes the usual way."""
+        layers, done = list(self), 0
+        runs = _runs(layers) if self.training and torch.is_grad_enabled() else []
+        for start, stop in runs:
+            images = _apply(layers[done:start], images)
+            triples = [_Triple(*layers[at : at + 3]) for at in range(start, stop, 3)]  # type: ignore[arg-type]
+            if _fits_images(triples, images):
+                images = _chained(triples, images)
+            else:
+                images = _apply(layers[start:stop], images)
+            done = stop
+        return _apply(layers[done:], images)
+
+
+class _Triple(NamedTuple):
+    conv: nn.Conv2d
+    norm: nn.BatchNorm2d
+    relu: nn.ReLU
+
+
+class _Layer(ctypes.Structure):
+    """`ChainLayer` in chain.h."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("depthwise", "channels", "height", "width")),
+        *((name, ctypes.c_int64) for name in ("outputs", "kernel", "stride")),
+        *((name, ctypes.c_void_p) for name in ("weights", "norm_weight", "norm_bias")),
+        *((name, ctypes.c_void_p) for name in ("running_mean", "running_variance")),
+        *((name, ctypes.c_double) for name in ("epsilon", "momentum")),
+        *((name, ctypes.c_void_p) for name in ("weight_gradient", "norm_weight_gradient", "norm_bias_gradient")),
+    ]  # fmt: skip
+
+
+def _chained(triples: list[_Triple], images: torch.Tensor) -> torch.Tensor:
+    parameters = [tensor for t in triples for tensor in (t.conv.weight, t.norm.weight, t.norm.bias)]
+    for triple in triples:
+        assert triple.norm.num_batches_tracked is not None
+        triple.norm.num_batches_tracked.add_(1)
+    result: torch.Tensor = _Chain.apply(triples, images, *parameters)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _Chain(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, triples: list[_Triple], images: torch.Tensor, *parameters: torch.Tensor
+    ) -> torch.Tensor:
+        pixels = images.permute(0, 2, 3, 1).contiguous()
+        weights = [_rows(t.conv, t.conv.weight.detach()) for t in triples]
+        layers = _layers(triples, pixels, weights)
+        memory = torch.empty(_call("floats", layers, len(pixels)))
+        height, width = _size_after(layers[-1])
+        result = torch.empty((len(pixels), height, width, layers[-1].outputs))
+        _checked("forward", layers, len(pixels), pixels, memory, result)
+        ctx.save_for_backward(pixels, memory, *weights)
+        ctx.triples = triples
+        return result.permute(0, 3, 1, 2)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        pixels, memory, *weights = ctx.saved_tensors
+        triples: list[_Triple] = ctx.triples
+        gradient = gradients[0].permute(0, 2, 3, 1).contiguous()
+        layers, found = _layers(triples, pixels, weights), []
+        for layer, rows in zip(layers, weights, strict=True):
+            parts = torch.empty_like(rows), torch.empty(layer.outputs), torch.empty(layer.outputs)
+            layer.weight_gradient, layer.norm_weight_gradient, layer.norm_bias_gradient = (
+                part.data_ptr() for part in parts
+            )
+            found.append(parts)
+        back = torch.empty_like(pixels) if ctx.needs_input_grad[1] else None
+        _checked("backward", layers, len(pixels), pixels, memory, gradient, back)
+        images = back.permute(0, 3, 1, 2) if back is not None else None
+        flat = [
+            tensor
+            for triple, (rows, weight, bias) in zip(triples, found, strict=True)
+            for tensor in (_like_torch(triple.conv, rows), weight, bias)
+        ]
+        return None, images, *flat
+
+
+def _rows(conv: nn.Conv2d, weight: torch.Tensor) -> torch.Tensor:
+    """The weights as the kernels want them."""
+    return weight.permute((2, 3, 1, 0) if conv.groups > 1 else (0, 2, 3, 1)).contiguous()
+
+
+def _like_torch(conv: nn.Conv2d, rows: torch.Tensor) -> torch.Tensor:
+    return rows.permute((3, 2, 0, 1) if conv.groups > 1 else (0, 3, 1, 2))
+
+
+def _layers(
+    triples: list[_Triple], pixels: torch.Tensor, weights: list[torch.Tensor]
+) -> ctypes.Array[_Layer]:
+    height, width = pixels.shape[1:3]
+    layers = (_Layer * len(triples))()
+    for layer, (conv, norm, _), rows in zip(layers, triples, weights, strict=True):
+        layer.depthwise, layer.channels, layer.outputs = conv.groups > 1, conv.in_channels, conv.out_channels
+        layer.height, layer.width = height, width
+        layer.kernel, layer.stride = conv.kernel_size[0], conv.stride[0]
+        layer.weights = rows.data_ptr()
+        layer.norm_weight, layer.norm_bias = norm.weight.data_ptr(), norm.bias.data_ptr()
+        assert norm.running_mean is not None and norm.running_var is not None and norm.momentum is not None
+        layer.running_mean, layer.running_variance = norm.running_mean.data_ptr(), norm.running_var.data_ptr()
+        layer.epsilon, layer.momentum = norm.eps, norm.momentum
+        height, width = _size_after(layer)
+    return layers
+
+
+def _size_after(layer: _Layer) -> tuple[int, int]:
+    return (layer.height - 1) // layer.stride + 1, (layer.width - 1) // layer.stride + 1
+
+
+def _runs(layers: list[nn.Module]) -> list[tuple[int, int]]:
+    """First and last + 1 of the longest runs of triples."""
+    runs, start = [], 0
+    while start + 3 <= len(layers):
+        stop = start
+        while _fits(layers[stop : stop + 3], first=stop == start):
+            stop += 3
+        if stop > start:
+            runs.append((start, stop))
+        start = max(stop, start + 1)
+    return runs
+
+
+def _fits(layers: list[nn.Module], first: bool) -> bool:
+    if len(layers) < 3 or any(
+        layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks for layer in layers
+    ):
+        return False
+    conv, norm, relu = layers
+    if not (isinstance(conv, nn.Conv2d) and type(norm) is nn.BatchNorm2d and type(relu) is nn.ReLU):
+        return False
+    return (_is_depthwise(conv) or _is_dense(conv, first)) and _is_plain(conv) and _is_usual(norm)
+
+
+def _is_depthwise(conv: nn.Conv2d) -> bool:
+    return (
+        conv.groups == conv.in_channels == conv.out_channels > 1
+        and conv.kernel_size == (3, 3)
+        and (conv.padding == (1, 1) or conv.padding == "same")
+    )
+
+
+def _is_dense(conv: nn.Conv2d, first: bool) -> bool:
+    one = conv.kernel_size == (1, 1) and conv.stride == (1, 1) and conv.padding in ((0, 0), "same", "valid")
+    three = conv.kernel_size == (3, 3) and conv.padding in ((1, 1), "same")
+    return conv.groups == 1 and (one or (first and three))
+
+
+def _is_plain(conv: nn.Conv2d) -> bool:
+    return (
+        conv.bias is None
+        and conv.stride in ((1, 1), (2, 2))
+        and conv.dilation == (1, 1)
+        and conv.padding_mode == "zeros"
+        and conv.out_channels % _PAD == 0
+        and conv.weight.dtype == torch.float32
+    )
+
+
+def _is_usual(norm: nn.BatchNorm2d) -> bool:
+    return norm.affine and norm.track_running_stats and norm.momentum is not None
+
+
+def _fits_images(triples: list[_Triple], images: torch.Tensor) -> bool:
+    """Gradients of pictures, which have too few channels for the kernels, are torch's business."""
+    if images.dim() != 4 or images.dtype != torch.float32 or images.device.type != "cpu" or not len(images):
+        return False
+    first, shrink = triples[0].conv, 1
+    for conv, _, _ in triples:
+        shrink *= conv.stride[0]
+    pixels = len(images) * -(-images.shape[2] // shrink) * -(-images.shape[3] // shrink)
+    wide = first.in_channels % _PAD == 0
+    return (
+        images.shape[1] == first.in_channels
+        and pixels > 1  # torch refuses to normalise a single value
+        and (wide or first.groups == 1)
+        and not (images.requires_grad and not (wide and (first.groups > 1 or first.kernel_size == (1, 1))))
+    )
+
+
+def _apply(layers: list[nn.Module], images: torch.Tensor) -> torch.Tensor:
+    for layer in layers:
+        images = layer(images)
+    return images
+
+
+def _checked(name: str, layers: ctypes.Array[_Layer], batch: int, *tensors: torch.Tensor | None) -> None:
+    if _call(name, layers, batch, *tensors):
+        raise EngineError("the kernels ran out of memory; use a smaller batch_size")
+
+
+def _call(name: str, layers: ctypes.Array[_Layer], batch: int, *tensors: torch.Tensor | None) -> int:
+    kernels = _kernels()
+    assert kernels is not None
+    function = kernels[f"flockwise_chain_{name}"]
+    function.restype = ctypes.c_int64
+    pointers = [ctypes.c_void_p(t.data_ptr() if t is not None else None) for t in tensors]
+    return int(function(layers, ctypes.c_int64(len(layers)), ctypes.c_int64(batch), *pointers))
+
+
+def _kernels() -> ctypes.CDLL | None:
+    return load_library("flockwise.training.native", "normalised", FLAGS)[0]
