@@ -1,5 +1,6 @@
 // What Python calls: train a model on a client's samples, evaluate one, and one layer for autograd.
 #include "block.h"
+#include "evaluation.h"
 
 using namespace flockwise;
 
@@ -50,17 +51,14 @@ int flockwise_evaluate(const LayerSpec* specs, int64_t count, const Settings* se
                        const float* x, const int64_t* y, const int64_t* lengths, int64_t clients,
                        double* mean_losses, int64_t* correct) try {
   const Settings& s = *settings;
-  Network network(specs, count, s.batch, false);
-  network.write(vector);
-  std::vector<const float*> rows(s.batch);
+  Evaluation network(specs, count, s.batch, vector);
   std::fill_n(mean_losses, clients, 0.0);
   std::fill_n(correct, clients, 0);
   // Batches run on from one client to the next, because full ones are faster.
   int64_t client = 0, end = clients ? lengths[0] : 0;
   for (int64_t start = 0; start < s.samples; start += s.batch) {
     const int64_t batch = std::min(s.batch, s.samples - start);
-    for (int64_t b = 0; b < batch; b++) rows[b] = x + (start + b) * s.features;
-    float* logits = network.forward(rows.data(), batch);
+    float* logits = network.forward(x + start * s.features, batch);
     for (int64_t b = 0; b < batch; b++) {
       while (start + b >= end) end += lengths[++client];
       float* sample = logits + b * network.logits_stride();
