@@ -95,3 +95,19 @@ def test_every_round_of_a_cell_is_told_of(tmp_path: Path) -> None:
     (cell, seed) = missing(plan)[0]
     list(run_cells(plan, [(cell, seed)]))
     assert told == [(cell.name, 1, 2), (cell.name, 2, 2)]
+
+
+def test_cells_that_say_the_same_in_other_words_share_a_run(tmp_path: Path) -> None:
+    plan = Plan(PAPERS["communities"], "smoke", out=tmp_path)
+    same = ("m_k 0.7, resolution 1.0", "1nn, 100%", "normalised similarities")
+    todo = [(cell, seed) for cell, seed in missing(plan) if cell.name in same]
+    told: list[str] = []
+    watching = Plan(plan.paper, "smoke", out=tmp_path, watch=lambda cell, progress: told.append(cell.name))
+    results = {result.cell: result for result in run_cells(watching, todo)}
+    assert set(results) == set(same)
+    assert told == ["m_k 0.7, resolution 1.0"] * 2  # two rounds, and none for the others
+    assert results[same[0]].values == results[same[1]].values
+    assert len({result.config_hash for result in results.values()}) == 3
+    assert not list((tmp_path / "runs" / "communities").iterdir())
+    alone = next(iter(run_cells(Plan(plan.paper, "smoke", out=tmp_path / "alone"), todo[1:2])))
+    assert alone.values == results["1nn, 100%"].values and alone.curves == results["1nn, 100%"].curves

@@ -12,7 +12,7 @@ from typing import TypedDict
 from flockwise.config import Config
 from flockwise.errors import RunError
 from flockwise.papers.cells import Cell, Paper, Prefix
-from flockwise.papers.configs import command, config_of, digest
+from flockwise.papers.configs import command, config_of, digest, run_name
 from flockwise.papers.finished import Computed, Finished
 from flockwise.papers.fresh import cell_digest
 from flockwise.papers.results import Result, read_result, result_path, surroundings, write_result
@@ -61,17 +61,32 @@ def run_cells(
 ) -> Iterator[Result]:
     """Run cells one after the other and give each result as soon as it is on disk; `stop` is asked in between.
 
-    Common beginnings are deleted at the end, but kept after a stop, to go on from.
+    Cells whose configs come to the same are read from one run. Runs are deleted with their last cell, common
+    beginnings at the end, but kept after a stop, to go on from.
     """
-    prefixes: set[Path] = set()
-    for cell, seed in todo:
+    left, prefixes = list(todo), set[Path]()
+    while left:
+        cell, seed = left.pop(0)
         finished = None if stop() else _run_cell(plan, cell, seed, stop, prefixes)
         if finished is None:
             return
         yield finished
+        path = _run_path(plan, cell, seed)
+        if not plan.keep_runs and all(_run_path(plan, *other) != path for other in left):
+            shutil.rmtree(path, ignore_errors=True)
     if not plan.keep_runs:
         for path in prefixes:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _run_path(plan: Plan, cell: Cell, seed: int) -> Path:
+    at = cell.prefix.at if cell.prefix else None
+    name = cell.name if cell.compute else run_name(_config(plan, cell, seed), at)
+    return plan.out / "runs" / plan.paper.name / name
+
+
+def _config(plan: Plan, cell: Cell, seed: int) -> Config:
+    return config_of(plan.paper.folder, cell.config, cell.overrides, seed, plan.workers)
 
 
 def _run_cell(
@@ -81,18 +96,17 @@ def _run_cell(
         result = _computed(plan, cell, seed)
         write_result(plan.results, result)
         return result
-    config = config_of(plan.paper.folder, cell.config, cell.overrides, seed, plan.workers)
-    at = cell.prefix.at if cell.prefix else None
-    path = plan.out / "runs" / plan.paper.name / digest(config, at)
+    config, path = _config(plan, cell, seed), _run_path(plan, cell, seed)
     calls: _Calls = {"data": plan.data, "stop": stop, "on_round": _told(plan, cell)}
     if cell.prefix:
+        at = cell.prefix.at
         first = _prefix(plan, cell.prefix, seed, calls)
         if first is None:
             return None
         prefixes.add(first.path)
 
         def start() -> Run:
-            return fork(first.path, at or 0, _all(config), out=path, **calls)
+            return fork(first.path, at, _all(config), out=path, **calls)
     else:
 
         def start() -> Run:
@@ -103,8 +117,6 @@ def _run_cell(
         return None
     result = _result(plan, cell, seed, config, Finished(done, plan.data))
     write_result(plan.results, result)
-    if not plan.keep_runs:
-        shutil.rmtree(path, ignore_errors=True)
     return result
 
 

@@ -128,6 +128,7 @@ READING = """
 - The paper gives neither local epochs nor batch size nor learning rate: 1 epoch, batches of 32, learning rate 0.05.
 - Its resolution r grows with the size of communities; ours is 1 / r. Figure 3's axis values are not printed: 0.8, 0.9
   and 1.0, with m_k of 0.3, 0.5, 0.7 and 1.0.
+- Late fixes the communities in round 10 (`short`: 3). IFCA has two models; the paper ran it with all clients only.
 - Almost all numbers are shown as drawings only, so cells have no published value; the claims are judged instead.
 """
 SCALES = """
