@@ -52,9 +52,9 @@ class Finished:
         trainer, x, y = _judge(self.run.config["data"]["name"], self.run.config["model"]["name"], self._data)
         return trainer.losses(np.ascontiguousarray(model, dtype=np.float32), x, y)[1] / len(y)
 
-    def models(self) -> tuple[np.ndarray, np.ndarray]:
-        """The models at the end, and each client's row among them (negative: none)."""
-        state = self.run.checkpoint()
+    def models(self, round: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The models at the end or after a round that was saved, and each client's row (negative: none)."""
+        state = self.run.checkpoint(round)
         return state["models"], state["labels"]
 
 

@@ -7,10 +7,16 @@ from flockwise.papers.cells import Cell, Measure, Paper, Prefix
 from flockwise.papers.communities import story
 from flockwise.papers.finished import Finished
 
-SIZES = {
-    "full": (),
-    "short": ("rounds=8", "split.samples=400", "model.name=cifar-cnn"),
-    "smoke": ("rounds=2", "data.name=digits", "model.name=softmax", "split.samples=40"),
+SIZES = {  # models are kept every few rounds, to judge the global one
+    "full": ("checkpoint.at=[5, 10, 15, 20, 25, 30, 35, 40]",),
+    "short": ("rounds=8", "split.samples=400", "model.name=cifar-cnn", "checkpoint.at=[2, 4, 6, 8]"),
+    "smoke": (
+        "rounds=2",
+        "data.name=digits",
+        "model.name=softmax",
+        "split.samples=40",
+        "checkpoint.at=[1, 2]",
+    ),
 }
 MAJORITIES, RESOLUTIONS = (0.3, 0.5, 0.7, 1.0), (0.8, 0.9, 1.0)
 RATES = (1.0, 0.7, 0.5)
@@ -34,11 +40,12 @@ def cells(scale: str) -> list[Cell]:
             published = 0.5 if attribution == "avg" and rate == 1.0 else None
             found.append(Cell("Figure 4", f"{attribution}, {rate:.0%}", "base",
                               (*shared, f"strategy.attribution={attribution}", *fixed), _measures(published),
-                              _until_late(scale, attribution, shared),
-                              curves=("ari", "silhouette", "accuracy")))  # fmt: skip
+                              _until_late(scale, attribution, shared), ("ari", "silhouette", "accuracy"),
+                              _global_by_round))  # fmt: skip
     for rate in (1.0, 0.5):  # the paper ran IFCA with all clients only
         found.append(Cell("Figure 4", f"ifca, {rate:.0%}", "ifca", (*small, f"sampling.fraction={rate}"),
-                          _measures()[:2], curves=("ari", "accuracy")))  # fmt: skip
+                          (*_measures()[:2], _measures()[3]), None, ("ari", "accuracy"),
+                          _global_by_round))  # fmt: skip
     found.append(Cell("Figure 2", "normalised similarities", "base", small, (
         Measure("similarity within less between communities", _contrast, None, "number"),
     ), arrays=_histograms))  # fmt: skip
@@ -69,11 +76,18 @@ def own_models_accuracy(finished: Finished) -> float:
     return 100.0 * float(scores @ counts / counts.sum())
 
 
-def global_model_accuracy(finished: Finished) -> float:
+def global_model_accuracy(finished: Finished, round: int | None = None) -> float:
     """What the plain mean of the communities' models gets right, in percent."""
-    models, labels = finished.models()
+    models, labels = finished.models(round)
     used = np.unique(labels[labels >= 0])
     return 100.0 * finished.official(models[used].astype(np.float64).mean(axis=0).astype(np.float32))
+
+
+def _global_by_round(finished: Finished) -> dict[str, list[list[float]]]:
+    """The same for every round whose models were kept."""
+    rounds = [r for r in finished.run.checkpoints if r % 5 == 0 or finished.last < 10]
+    scores = [round(global_model_accuracy(finished, r), 3) for r in rounds]
+    return {"global model": [[float(r) for r in rounds], scores]}
 
 
 def _communities_found(finished: Finished) -> float:
