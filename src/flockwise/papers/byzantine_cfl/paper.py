@@ -18,7 +18,7 @@ ATTACKS = {
     "clean": (),
 }
 SIZES = {
-    "full": (),
+    "full": ("rounds=60",),
     "short": ("model.name=mlp", "split.clients=30", "split.samples=200", "rounds=30"),
     "smoke": ("data.name=digits", "model.name=softmax", "split.clients=10", "rounds=2", "training.epochs=1"),
 }
