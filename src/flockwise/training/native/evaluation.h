@@ -58,8 +58,8 @@ inline Evaluation::Evaluation(const LayerSpec* specs, int64_t count, int64_t bat
   for (const LayerSpec* spec = specs; spec < specs + count; spec++)
     if (spec->convolution) add_convolution(*spec, vector);
     else add_linear(*spec, vector);
-  workspace_ = Buffer<float>(workspace_size_);
-  for (auto& features : features_) features = Buffer<float>(batch * stride_);
+  workspace_ = Buffer<float>(workspace_size_, false);
+  for (auto& features : features_) features = Buffer<float>(batch * stride_, false);
 }
 
 inline void Evaluation::add_convolution(const LayerSpec& spec, const float* vector) {
@@ -83,7 +83,7 @@ inline void Evaluation::add_convolution(const LayerSpec& spec, const float* vect
     for (int64_t c = 0; c < spec.channels; c++)
       for (int64_t tap = 0; tap < area; tap++) weights[(tap * conv.channels + c) * conv.outputs + o] = *from++;
   choose_evaluation(conv, [&](const auto& way) {
-    layer.weights = Buffer<float>(way.weights());
+    layer.weights = Buffer<float>(way.weights(), false);
     way.pack(weights, layer.weights);
     workspace_size_ = std::max(workspace_size_, way.workspace());
   });

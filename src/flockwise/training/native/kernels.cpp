@@ -17,7 +17,7 @@ int flockwise_lanes() { return LANES; }
 int flockwise_train(const LayerSpec* specs, int64_t count, const Settings* settings, float* vector,
                     const float* x, const int64_t* y, const int64_t* orders, double* mean_loss) try {
   const Settings& s = *settings;
-  Network network(specs, count, s.batch, true);
+  Network network(specs, count, s.batch);
   network.write(vector);
   const bool plain = s.momentum == 0 && s.decay == 0 && s.proximal == 0;
   Buffer<float> received(plain ? 0 : network.size()), velocity(plain ? 0 : network.size());

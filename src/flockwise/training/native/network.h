@@ -1,4 +1,4 @@
-// A network of convolutions and linear layers: its memory, and the forward and backward pass of a batch.
+// A network of convolutions and linear layers in training: its memory, and the forward and backward pass of a batch.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -37,7 +37,7 @@ struct LinearLayer {
 
 class Network {
  public:
-  Network(const LayerSpec* specs, int64_t count, int64_t batch, bool training);
+  Network(const LayerSpec* specs, int64_t count, int64_t batch);
 
   // Between torch's vector and the layout of the kernels; `read` leaves other entries of the vector alone.
   void write(const float* vector);
@@ -65,11 +65,9 @@ class Network {
   Buffer<Entry> by_output_, by_pixel_;
   Buffer<int32_t> counts_, starts_;
   int64_t size_ = 0, gradient_stride_ = 0;
-  bool training_;
 };
 
-inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bool training)
-    : training_(training) {
+inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch) {
   int64_t result = 0, workspace = 0, outputs = 0, entries = 0, starts = 0, widest = 0;
   const auto place = [this](int64_t floats) { return std::exchange(size_, size_ + padded(floats)); };
   for (const LayerSpec* spec = specs; spec < specs + count; spec++) {
@@ -92,13 +90,11 @@ inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bo
       layer.forward_pack = Buffer<float>(conv.taps() * conv.outputs);
       layer.winograd_pack = Buffer<float>(layer.winograd ? SQUARES * conv.channels * conv.outputs : 0);
       layer.choices = Buffer<uint8_t>(batch * conv.windows() * conv.outputs);
-      if (training) {
-        const bool back = !convolutions_.empty();
-        layer.gradient = Buffer<float>(conv.taps() * conv.outputs);
-        layer.bias_gradient = Buffer<float>(conv.outputs);
-        layer.backward_pack = Buffer<float>(back ? conv.taps() * conv.outputs : 0);
-        layer.back = Buffer<float>(back ? conv.plane() : 0);
-      }
+      const bool back = !convolutions_.empty();
+      layer.gradient = Buffer<float>(conv.taps() * conv.outputs);
+      layer.bias_gradient = Buffer<float>(conv.outputs);
+      layer.backward_pack = Buffer<float>(back ? conv.taps() * conv.outputs : 0);
+      layer.back = Buffer<float>(back ? conv.plane() : 0);
       result = std::max(result, conv.out_height() * conv.out_width() * conv.outputs);
       workspace = std::max(workspace, layer.winograd ? winograd_workspace(conv) : 0);
       outputs = std::max(outputs, conv.outputs);
@@ -134,13 +130,11 @@ inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch, bo
   result_ = Buffer<float>(result);
   workspace_ = Buffer<float>(workspace);
   for (auto& gradient : gradients_) gradient = Buffer<float>(batch * widest);
-  if (training) {
-    transposed_ = Buffer<float>(outputs * padded(batch));
-    by_output_ = Buffer<Entry>(entries);
-    by_pixel_ = Buffer<Entry>(entries);
-    counts_ = Buffer<int32_t>(starts);
-    starts_ = Buffer<int32_t>(starts);
-  }
+  transposed_ = Buffer<float>(outputs * padded(batch));
+  by_output_ = Buffer<Entry>(entries);
+  by_pixel_ = Buffer<Entry>(entries);
+  counts_ = Buffer<int32_t>(starts);
+  starts_ = Buffer<int32_t>(starts);
 }
 
 // Call visit(place in the vector, place among the parameters) for every number of the model.
@@ -183,7 +177,7 @@ inline void Network::pack() {
     const float* weights = parameters_ + layer.conv.weight;
     pack_forward(layer.conv, weights, layer.forward_pack);
     if (layer.winograd) pack_winograd(layer.conv, layer.forward_pack, layer.winograd_pack);
-    if (training_ && &layer != &convolutions_[0]) pack_backward(layer.conv, weights, layer.backward_pack);
+    if (&layer != &convolutions_[0]) pack_backward(layer.conv, weights, layer.backward_pack);
   }
 }
 
