@@ -1,5 +1,6 @@
 """Finished cells are kept, a stop loses nothing, a fork gives what a whole run gives."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from flockwise.papers import PAPERS, Cell, Plan, missing, run_cells
@@ -111,3 +112,35 @@ def test_cells_that_say_the_same_in_other_words_share_a_run(tmp_path: Path) -> N
     assert not list((tmp_path / "runs" / "communities").iterdir())
     alone = next(iter(run_cells(Plan(plan.paper, "smoke", out=tmp_path / "alone"), todo[1:2])))
     assert alone.values == results["1nn, 100%"].values and alone.curves == results["1nn, 100%"].curves
+
+
+def test_cells_that_find_the_same_flocks_get_what_they_would_get_alone(tmp_path: Path) -> None:
+    paper = PAPERS["fl-hc"]
+    alone = replace(
+        paper, cells=lambda scale: [replace(cell, decides_at=None) for cell in paper.cells(scale)]
+    )
+    together = Plan(paper, "smoke", out=tmp_path / "together", tables=("V",))
+    apart = Plan(alone, "smoke", out=tmp_path / "apart", tables=("V",))
+    found = list(run_cells(together, missing(together)))
+    expected = list(run_cells(apart, missing(apart)))
+    assert [r.cell for r in found] == [r.cell for r in expected] and any(r.twin for r in found)
+    for one, other in zip(found, expected, strict=True):
+        assert (one.values, one.curves, one.arrays) == (other.values, other.curves, other.arrays)
+        assert one.config_hash == other.config_hash and other.twin is None
+    assert not missing(together)
+
+
+def test_a_cell_stopped_behind_its_decision_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
+    plan, whole = (
+        Plan(PAPERS["fl-hc"], "smoke", out=tmp_path / n, tables=("V",)) for n in ("stopped", "whole")
+    )
+    todo = missing(plan)[:1]
+    (expected,) = run_cells(whole, todo)
+    rounds: list[int] = []
+    watched = replace(plan, watch=lambda cell, progress: rounds.append(progress.round))
+    decided = todo[0][0].decides_at
+    assert decided is not None
+    assert not list(run_cells(watched, todo, stop=lambda: bool(rounds) and rounds[-1] >= decided))
+    assert rounds[-1] < whole.cells()[0].decides_at + 3
+    (found,) = run_cells(plan, todo)
+    assert (found.values, found.curves, found.decided) == (expected.values, expected.curves, expected.decided)

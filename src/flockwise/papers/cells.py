@@ -42,6 +42,8 @@ class Cell:
     `config` names a TOML file of the paper; `overrides` are what `flockwise run --set` takes.
     `curves` are kept round by round, for figures. `compute` replaces the run where the experiment is not
     one that a config can say; it is given the cell's name and a seed, and gives curves by name.
+    `decides_at` is the only round in which a cell's own options matter: cells of a table that share a beginning
+    and find the same flocks in it have the same numbers.
     """
 
     table: str
@@ -53,6 +55,7 @@ class Cell:
     curves: tuple[str, ...] = ()
     arrays: Callable[[Finished], dict[str, list[list[float]]]] | None = None  # small matrices, for figures
     compute: Callable[[str, int], dict[str, list[float]]] | None = None
+    decides_at: int | None = None
 
 
 @dataclass(frozen=True)

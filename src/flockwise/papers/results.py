@@ -31,6 +31,8 @@ class Result:
     date: str = ""
     command: str = ""
     forked_at: int | None = None
+    decided: str | None = None  # what a cell that decides once decided, as a hash
+    twin: str | None = None  # the cell that decided the same and whose numbers these are
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
 

@@ -5,7 +5,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -16,6 +16,7 @@ from flockwise.papers.configs import command, config_of, digest, run_name
 from flockwise.papers.finished import Computed, Finished
 from flockwise.papers.fresh import cell_digest
 from flockwise.papers.results import Result, read_result, result_path, surroundings, write_result
+from flockwise.papers.twins import decision, twin_of
 from flockwise.simulation import fork, resume, run
 from flockwise.simulation.runner import Progress
 from flockwise.store import Run, open_run
@@ -86,7 +87,8 @@ def _run_path(plan: Plan, cell: Cell, seed: int) -> Path:
 
 
 def _config(plan: Plan, cell: Cell, seed: int) -> Config:
-    return config_of(plan.paper.folder, cell.config, cell.overrides, seed, plan.workers)
+    kept = [f"checkpoint.at=[{cell.decides_at}]"] if cell.decides_at else []
+    return config_of(plan.paper.folder, cell.config, [*cell.overrides, *kept], seed, plan.workers)
 
 
 def _run_cell(
@@ -105,19 +107,51 @@ def _run_cell(
             return None
         prefixes.add(first.path)
 
-        def start() -> Run:
+        def start(calls: _Calls = calls) -> Run:
             return fork(first.path, at, _all(config), out=path, **calls)
     else:
 
-        def start() -> Run:
+        def start(calls: _Calls = calls) -> Run:
             return run(config, out=path, **calls)
 
+    decided = None
+    if cell.decides_at:
+        decided = _decision(path, start, calls, cell.decides_at)
+        if decided is None:
+            return None
+        twin = twin_of(plan.results, _blank(plan, cell, seed, config, decided))
+        if twin:
+            write_result(plan.results, twin)
+            return twin
     done = _started_or_resumed(path, start, calls)
     if done.state != "finished":
         return None
-    result = _result(plan, cell, seed, config, Finished(done, plan.data))
+    result = _filled(_blank(plan, cell, seed, config, decided), cell, Finished(done, plan.data))
     write_result(plan.results, result)
     return result
+
+
+def _decision(path: Path, start: Callable[..., Run], calls: "_Calls", at: int) -> str | None:
+    """What the run decides in round `at`; it is stopped there, and None if it is stopped before."""
+    reached = at - 1 if at in _checkpoints(path) else 0
+
+    def watch(progress: Progress) -> None:
+        nonlocal reached
+        reached = progress.round
+        if calls["on_round"]:
+            calls["on_round"](progress)
+
+    if not reached:  # a run asks whether to stop before it tells of the round
+        until = _Calls(data=calls["data"], stop=lambda: reached >= at - 1 or calls["stop"](), on_round=watch)
+        _started_or_resumed(path, lambda: start(until), until)
+    return decision(open_run(path), at) if at in _checkpoints(path) else None
+
+
+def _checkpoints(path: Path) -> list[int]:
+    try:
+        return open_run(path).checkpoints
+    except RunError:
+        return []
 
 
 class _Calls(TypedDict):
@@ -166,17 +200,23 @@ def _started_or_resumed(path: Path, start: Callable[[], Run], calls: _Calls) -> 
     return start()
 
 
-def _result(plan: Plan, cell: Cell, seed: int, config: Config, finished: Finished) -> Result:
+def _blank(plan: Plan, cell: Cell, seed: int, config: Config, decided: str | None) -> Result:
+    at = cell.prefix.at if cell.prefix else None
+    return Result(
+        plan.paper.name, cell.table, cell.name, plan.scale, seed, digest(config, at), {},
+        command=command(plan.paper.folder, cell.config, cell.overrides, seed), forked_at=at, decided=decided,
+        **surroundings(),
+    )  # fmt: skip
+
+
+def _filled(blank: Result, cell: Cell, finished: Finished) -> Result:
     values: dict[str, float | None] = {}
     for measure in cell.measures:
         value = float(measure.read(finished))
         values[measure.name] = round(value, 5) if math.isfinite(value) else None
-    at = cell.prefix.at if cell.prefix else None
-    return Result(
-        plan.paper.name, cell.table, cell.name, plan.scale, seed, digest(config, at), values,
-        {name: finished.curve(name) for name in cell.curves}, cell.arrays(finished) if cell.arrays else {},
-        round(float(finished.run.seconds.sum()), 1),
-        command=command(plan.paper.folder, cell.config, cell.overrides, seed), forked_at=at, **surroundings(),
+    return replace(
+        blank, values=values, curves={name: finished.curve(name) for name in cell.curves},
+        arrays=cell.arrays(finished) if cell.arrays else {}, seconds=round(float(finished.run.seconds.sum()), 1),
     )  # fmt: skip
 
 

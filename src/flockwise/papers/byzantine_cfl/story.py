@@ -73,7 +73,7 @@ SCALES = """
 - `short`: a perceptron in place of the CNN, 30 clients with 200 samples, 9 faulty, 30 rounds.
 """
 NOTES = """
-- `full` has 60 of the paper's 200 rounds: the paper's removals are over by round 40, and a cell of 60 rounds takes an hour and
-  a half of one core.
+- `full` has 60 of the paper's 200 rounds: the paper's removals are over by round 40, and a cell of 60 rounds takes an hour
+  and a half of one core.
 - The split is the exact optimum of the paper's equation 4.
 """

@@ -94,7 +94,7 @@ def _forked(
     strategy = ("strategy.name=fl-hc", f"strategy.rounds_before={before}", *cut)
     overrides = (*shared, f"rounds={ROUNDS[scale] + 1}", *strategy)
     return Cell(table, name, config, overrides, measures, Prefix(config, shared, before), ("accuracy",),
-                _shares_by_round(target))  # fmt: skip
+                _shares_by_round(target), decides_at=before + 1)  # fmt: skip
 
 
 def _config(scale: str, config: str) -> str:

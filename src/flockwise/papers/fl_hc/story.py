@@ -93,5 +93,7 @@ NOTES = """
 - FEMNIST: 367 writers drawn from those of LEAF's 732 in the shared file that have at least 12 samples and training data.
   The paper drew its 367 from all 3,500.
 - Figure 6 has client fraction 0.2; the plain run drawn beside it is that of Figure 4, with 0.1.
+- Cells of a table that start from the same rounds and find the same flocks would train the same models: they are trained
+  once (`twin` in the result's file names the cell that was).
 - Shares of clients at the target are shown without a verdict: 100 test digits a client make them jump by whole clients.
 """
