@@ -18,8 +18,6 @@ class Block {
   const Convolution& convolution() const { return conv_; }
 
  private:
-  template <class Visit>
-  void visit_weights(Visit visit) const;
   void place(const float* image);
 
   LayerSpec spec_;
@@ -33,30 +31,14 @@ class Block {
 };
 
 inline Block::Block(const LayerSpec& spec, const float* weights, const float* bias) : spec_(spec) {
-  conv_.height = spec.height + 2 * spec.padding;
-  conv_.width = spec.width + 2 * spec.padding;
-  conv_.kernel = spec.kernel;
-  conv_.channels = spec.channels;
-  conv_.outputs = spec.outputs;
-  conv_.pool = spec.pool;
-  conv_.relu = spec.relu;
+  conv_ = convolution_of(spec, true);  // outputs are multiples of PAD
   winograd_ = winograd_fits(conv_);
-  inner_ = spec.padding * (conv_.row() + conv_.channels);
+  inner_ = inner_of(spec, conv_);
   weights_ = Buffer<float>(conv_.outputs * conv_.taps());
-  visit_weights([&](int64_t from, int64_t to) { weights_[to] = weights[from]; });
+  visit_weights(spec_, conv_, [&](int64_t from, int64_t to) { weights_[to] = weights[from]; });
   bias_ = Buffer<float>(conv_.outputs);
   if (bias) std::memcpy(bias_, bias, conv_.outputs * sizeof(float));
   plane_ = Buffer<float>(conv_.plane());
-}
-
-template <class Visit>
-inline void Block::visit_weights(Visit visit) const {
-  int64_t from = 0;
-  for (int64_t o = 0; o < conv_.outputs; o++)
-    for (int64_t c = 0; c < conv_.channels; c++)
-      for (int64_t k = 0; k < conv_.kernel; k++)
-        for (int64_t pixel = 0; pixel < conv_.kernel; pixel++)
-          visit(from++, o * conv_.taps() + k * conv_.kernel_row() + pixel * conv_.channels + c);
 }
 
 inline void Block::place(const float* image) {
@@ -110,7 +92,7 @@ inline void Block::backward(const float* image, const uint8_t* choices, const fl
 }
 
 inline void Block::read(float* weight_gradient, float* bias_gradient) const {
-  visit_weights([&](int64_t to, int64_t from) { weight_gradient[to] = gradient_[from]; });
+  visit_weights(spec_, conv_, [&](int64_t to, int64_t from) { weight_gradient[to] = gradient_[from]; });
   std::memcpy(bias_gradient, bias_gradient_, conv_.outputs * sizeof(float));
 }
 

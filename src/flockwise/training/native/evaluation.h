@@ -1,7 +1,9 @@
 // A network that is tested only: of a convolution it keeps no more than the image at hand.
 #pragma once
+#include <vector>
+#include "buffer.h"
+#include "layers.h"
 #include "linear_evaluation.h"
-#include "network.h"
 #include "winograd_evaluation.h"
 
 namespace flockwise {
@@ -65,14 +67,8 @@ inline Evaluation::Evaluation(const LayerSpec* specs, int64_t count, int64_t bat
 inline void Evaluation::add_convolution(const LayerSpec& spec, const float* vector) {
   ConvolutionLayer layer;
   Convolution& conv = layer.conv;
-  conv.height = spec.height + 2 * spec.padding;
-  conv.width = spec.width + 2 * spec.padding;
-  conv.kernel = spec.kernel;
-  conv.channels = convolutions_.empty() ? spec.channels : padded(spec.channels);
-  conv.outputs = padded(spec.outputs);
-  conv.pool = spec.pool;
-  conv.relu = spec.relu;
-  layer.inner = spec.padding * (conv.row() + conv.channels);
+  conv = convolution_of(spec, convolutions_.empty());
+  layer.inner = inner_of(spec, conv);
   layer.plane = Buffer<float>(conv.plane());
   layer.bias = padded_bias(spec, vector);
 

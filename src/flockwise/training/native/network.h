@@ -4,19 +4,12 @@
 #include <vector>
 #include "buffer.h"
 #include "convolution_backward.h"
+#include "layers.h"
 #include "linear_sparse.h"
 #include "softmax.h"
 #include "winograd.h"
 
 namespace flockwise {
-
-// One layer as the caller describes it; `weight` and `bias` say where torch's tensors start in the vector.
-struct LayerSpec {
-  int64_t convolution;              // 1, or 0 for a linear layer
-  int64_t channels, height, width;  // of the input; a linear layer flattens it
-  int64_t outputs, kernel, padding, relu, pool;
-  int64_t weight, bias;  // bias: -1 if there is none
-};
 
 struct ConvolutionLayer {
   LayerSpec spec;
@@ -75,17 +68,11 @@ inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch) {
       ConvolutionLayer layer;
       layer.spec = *spec;
       Convolution& conv = layer.conv;
-      conv.height = spec->height + 2 * spec->padding;
-      conv.width = spec->width + 2 * spec->padding;
-      conv.kernel = spec->kernel;
-      conv.channels = convolutions_.empty() ? spec->channels : padded(spec->channels);
-      conv.outputs = padded(spec->outputs);
-      conv.pool = spec->pool;
-      conv.relu = spec->relu;
+      conv = convolution_of(*spec, convolutions_.empty());
       conv.weight = place(conv.outputs * conv.taps());
       conv.bias = place(conv.outputs);
       layer.winograd = winograd_fits(conv);
-      layer.inner = spec->padding * (conv.row() + conv.channels);
+      layer.inner = inner_of(*spec, conv);
       layer.planes = Buffer<float>(batch * conv.plane());
       layer.forward_pack = Buffer<float>(conv.taps() * conv.outputs);
       layer.winograd_pack = Buffer<float>(layer.winograd ? SQUARES * conv.channels * conv.outputs : 0);
@@ -143,12 +130,7 @@ inline void Network::visit_parameters(Visit visit) const {
   for (const auto& layer : convolutions_) {
     const LayerSpec& spec = layer.spec;
     const Convolution& conv = layer.conv;
-    int64_t from = spec.weight;
-    for (int64_t o = 0; o < spec.outputs; o++)
-      for (int64_t c = 0; c < spec.channels; c++)
-        for (int64_t k = 0; k < conv.kernel; k++)
-          for (int64_t pixel = 0; pixel < conv.kernel; pixel++)
-            visit(from++, conv.weight + o * conv.taps() + k * conv.kernel_row() + pixel * conv.channels + c);
+    visit_weights(spec, conv, [&](int64_t theirs, int64_t ours) { visit(spec.weight + theirs, conv.weight + ours); });
     for (int64_t o = 0; o < spec.outputs && spec.bias >= 0; o++) visit(spec.bias + o, conv.bias + o);
   }
   for (const auto& layer : linears_) {
