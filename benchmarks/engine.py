@@ -29,7 +29,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from engine_costs import evaluation, memory
-from engine_tables import costs_table, rounds_table, targets_table
+from engine_tables import ALONE, NATIVE, costs_table, rounds_table, targets_table
 from turns import Way, interleaved
 
 from flockwise.engine.local import available_cores
@@ -50,15 +50,15 @@ B = {
     "training": {"epochs": 1, "batch_size": 10, "learning_rate": 0.03},
     "sampling": {"fraction": 0.01},
 }
-PARTS = ("A", "B", "evaluation", "memory")
+PARTS = ("A", "scaling", "B", "evaluation", "memory")
 # turns, rounds in each, rounds before that do not count: in B, until most clients have been asked once
-TURNS = {"A": (7, 1, 0), "B": (10, 30, 300)}
-QUICK_TURNS = {"A": (2, 1, 0), "B": (3, 20, 50)}
+TURNS = {"A": (4, 3, 0), "scaling": (8, 3, 0), "B": (10, 30, 300)}
+QUICK_TURNS = {"A": (2, 1, 0), "scaling": (2, 1, 0), "B": (3, 20, 50)}
 
 
 def ways(name: str, data: Path, pfl: Path | None) -> dict[str, Callable[[], Way]]:
     """How to start each way of a workload."""
-    content = {"A": A, "B": B}[name]
+    content = B if name == "B" else A
     cores = available_cores()
 
     def start(script: str, *before: str, after: tuple[str, ...] = (), **engine: object) -> Callable[[], Way]:
@@ -67,14 +67,15 @@ def ways(name: str, data: Path, pfl: Path | None) -> dict[str, Callable[[], Way]
         command = [interpreter, str(HERE / script), *before, config, str(data), *after]
         return lambda: Way(command, restless=script == "flower_peer.py")
 
+    native = {NATIVE: start("engine_ways.py", "ours", path="native")}
+    if name == "scaling":  # few ways, many turns: the difference is small
+        return {**native, ALONE: start("engine_ways.py", "ours", path="native", workers=1)}
     found = {
         "plain loop": start("engine_ways.py", "plain"),
         "ours, generic path": start("engine_ways.py", "ours", path="generic"),
-        "ours, native path": start("engine_ways.py", "ours", path="native"),
+        **native,
     }
-    if name == "A":
-        found["ours, native path, one worker"] = start("engine_ways.py", "ours", path="native", workers=1)
-    else:
+    if name == "B":
         found["ours, whole run with metrics and store"] = start("engine_ways.py", "whole")
     if pfl:
         alone = str(cores if name == "A" else 1)  # torch's threads only pay where there is much to compute
@@ -112,11 +113,11 @@ def measured(parts: list[str], data: Path, pfl: Path | None, quick: bool) -> dic
     for part in parts:
         before = os.getloadavg()[0]
         print(f"{part}: load {before:.1f}", flush=True)
-        if part in ("A", "B"):
+        if part in TURNS:
             turns, rounds, warm = (QUICK_TURNS if quick else TURNS)[part]
             rows = interleaved(ways(part, data, pfl), rounds, turns, warm, found["left_out"])
             found["results"][part] = rows
-            print(f"\nWorkload {part}\n\n{rounds_table(rows)}", flush=True)
+            print(f"\n{part}\n\n{rounds_table(rows)}", flush=True)
         elif part == "evaluation":
             # flocks, clients trained, epochs (5 as in the papers' own rounds), repetitions
             cases = (

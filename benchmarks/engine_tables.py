@@ -7,6 +7,7 @@ from typing import Any
 
 Rows = dict[str, dict[str, Any]]
 NATIVE, WHOLE = "ours, native path", "ours, whole run with metrics and store"
+ALONE = f"{NATIVE}, one worker"
 
 
 def _median(values: Iterable[float]) -> float:
@@ -62,8 +63,8 @@ def _against_best(part: str) -> Callable[[dict[str, Any]], float]:
 
 
 def _scaling(found: dict[str, Any]) -> float:
-    rows = found["results"]["A"]
-    return times_faster(rows[NATIVE], rows[f"{NATIVE}, one worker"])
+    rows = found["results"]["scaling"]
+    return times_faster(rows[NATIVE], rows[ALONE])
 
 
 def _evaluation(flocks: int, trained: int, epochs: int) -> Callable[[dict[str, Any]], float]:

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from engine_tables import NATIVE, Rows, best_other, costs_table, rounds_table, seconds, targets_table
+from engine_tables import ALONE, NATIVE, Rows, best_other, costs_table, rounds_table, seconds, targets_table
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
@@ -31,6 +31,7 @@ def main() -> None:
     panels = {
         f"Workload {name}: rounds a second": {way: 1 / seconds(row) for way, row in rows.items()}
         for name, rows in engine["results"].items()
+        if name != "scaling"
     }
     (DOCS / "images" / "engine.svg").write_text(chart(panels))
     (DOCS / "performance.md").write_text("\n".join([*rounds_part(engine), *kernels_part(kernels)]) + "\n")
@@ -58,9 +59,11 @@ def rounds_part(engine: dict[str, Any]) -> list[str]:
         "![rounds a second](images/engine.svg)\n",
     ]
     for name, rows in engine["results"].items():
-        parts.append(f"### Workload {name}\n\nTimed over {rounds_of(rows)} rounds.\n\n{rounds_table(rows)}\n")
-        parts.append(f"The fastest way that is not ours: {best_other(rows)}.\n")
-    parts.append(scaling_note(engine["results"].get("A", {})))
+        title = "Workload A with one worker and with two" if name == "scaling" else f"Workload {name}"
+        parts.append(f"### {title}\n\nTimed over {rounds_of(rows)} rounds.\n\n{rounds_table(rows)}\n")
+        if name != "scaling":
+            parts.append(f"The fastest way that is not ours: {best_other(rows)}.\n")
+    parts.append(scaling_note(engine["results"].get("scaling", {})))
     parts += [f"Left out: {name}: {why}\n" for name, why in engine["left_out"].items()]
     parts += [
         "### Testing every client, and memory\n",
@@ -74,10 +77,9 @@ def rounds_part(engine: dict[str, Any]) -> list[str]:
 
 def scaling_note(rows: Rows) -> str:
     """How much of two workers' gain the machine itself allows: the same work costs more when both cores work."""
-    alone = f"{NATIVE}, one worker"
-    if NATIVE not in rows or alone not in rows:
+    if NATIVE not in rows or ALONE not in rows:
         return ""
-    one, two = (rows[way]["cpu"] / sum(map(len, rows[way]["turns"])) for way in (alone, NATIVE))
+    one, two = (rows[way]["cpu"] / sum(map(len, rows[way]["turns"])) for way in (ALONE, NATIVE))
     return (
         f"A round costs {one:.2f} CPU seconds with one worker and {two:.2f} with two, because the cores share caches and "
         f"memory: at most {2 * one / two:.2f}x was possible on this machine.\n"
