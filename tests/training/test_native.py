@@ -180,8 +180,9 @@ def test_a_whole_epoch_stays_as_near_to_float64_as_torch_does(name, shape):
     exact, _ = plain_loop(module, x, y, orders, recipe, torch.float64)
     native, _ = NativeTrainer(module, shape).train(start, x, y, orders, recipe)
     generic, _ = GenericTrainer(module, shape).train(start, x, y, orders, recipe)
-    # Rounding flips a choice of the maximum now and then, in torch as well: hence a factor.
-    allowed = 10 * relative_to_update(generic, exact, start) + 1e-5
+    # Rounding flips a choice of the maximum now and then, in torch as well, and one flip more or less decides how far
+    # apart an epoch ends: hence a factor. Single steps are held to 1e-5 above.
+    allowed = 30 * relative_to_update(generic, exact, start) + 1e-5
     assert relative_to_update(native, exact, start) < min(allowed, 1e-2)
 
 

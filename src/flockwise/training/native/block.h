@@ -22,9 +22,8 @@ class Block {
 
   LayerSpec spec_;
   Convolution conv_;
-  bool winograd_;
   int64_t inner_;  // where the first pixel that is not padding starts
-  Buffer<float> weights_, bias_, plane_, pack_, winograd_pack_, room_, gradient_, bias_gradient_, back_;
+  Buffer<float> weights_, bias_, plane_, pack_, room_, gradient_, bias_gradient_, back_;
   Buffer<Entry> by_output_, by_pixel_;
   Buffer<int32_t> numbers_;
   bool ready_ = false;  // a block goes one way: forward or backward
@@ -32,7 +31,6 @@ class Block {
 
 inline Block::Block(const LayerSpec& spec, const float* weights, const float* bias) : spec_(spec) {
   conv_ = convolution_of(spec, true);  // outputs are multiples of PAD
-  winograd_ = winograd_fits(conv_);
   inner_ = inner_of(spec, conv_);
   weights_ = Buffer<float>(conv_.outputs * conv_.taps());
   visit_weights(spec_, conv_, [&](int64_t from, int64_t to) { weights_[to] = weights[from]; });
@@ -49,20 +47,18 @@ inline void Block::place(const float* image) {
 
 inline void Block::forward(const float* image, float* result, uint8_t* choices) {
   if (!ready_) {
-    pack_ = Buffer<float>(conv_.taps() * conv_.outputs);
-    pack_forward(conv_, weights_, pack_);
-    if (winograd_) {
-      winograd_pack_ = Buffer<float>(SQUARES * conv_.channels * conv_.outputs);
-      pack_winograd(conv_, pack_, winograd_pack_);
-    }
-    room_ = Buffer<float>(winograd_ ? winograd_workspace(conv_)
-                                    : conv_.out_height() * conv_.out_width() * conv_.outputs);
+    Buffer<float> taps(conv_.taps() * conv_.outputs);
+    pack_forward(conv_, weights_, taps);
+    choose_way(conv_, [&](const auto& way) {
+      pack_ = Buffer<float>(way.weights());
+      room_ = Buffer<float>(way.workspace(), false);
+      way.pack(taps, pack_);
+    });
     ready_ = true;
   }
   place(image);
-  const Pooled pooled{result, conv_.pooled_width() * conv_.outputs, choices};
-  if (winograd_) forward_winograd(conv_, winograd_pack_, bias_, plane_, room_, pooled);
-  else forward_pooled(conv_, pack_, bias_, plane_, room_, pooled);
+  const ChosenMaxima pooled{result, conv_.pooled_width() * conv_.outputs, choices};
+  choose_way(conv_, [&](const auto& way) { way.forward(pack_, bias_, plane_, room_, pooled); });
 }
 
 inline void Block::backward(const float* image, const uint8_t* choices, const float* gradient, float* back) {

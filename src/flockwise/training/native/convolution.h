@@ -26,7 +26,7 @@ struct Convolution {
 
 constexpr uint8_t DEAD = 4;  // the choice of a window whose maximum the rectifier stops
 
-// Weights by tap instead of by output, [taps][outputs], as the forward kernels read them.
+// Weights by tap instead of by output, [taps][outputs], which the forward kernels start from.
 inline void pack_forward(const Convolution& conv, const float* weights, float* packed) {
   const int64_t taps = conv.taps();
   for (int64_t start = 0; start < taps; start += PAD)  // a cache line of each output's row at a time
@@ -35,74 +35,54 @@ inline void pack_forward(const Convolution& conv, const float* weights, float* p
         packed[tap * conv.outputs + output] = weights[output * taps + tap];
 }
 
-// Results of `rows` rows, [rows][out_width][outputs], before rectifier and maximum.
-inline void forward(const Convolution& conv, const float* packed, const float* bias, const float* plane,
-                    int64_t rows, float* result) {
-  // The rows of a 1x1 kernel follow each other without a gap: treat them as one.
-  const bool one_row = conv.kernel == 1;
-  const int64_t height = one_row ? 1 : rows, width = one_row ? rows * conv.width : conv.out_width();
-  for_columns(conv.outputs, [&](auto v, int64_t output) {
-    for (int64_t y = 0; y < height; y++)
-      for_tiles<TILE_ROWS>(width, [&](auto r, int64_t x) {
-        constexpr int R = r.value, V = v.value;
-        Tile<R, V> total;
-        total.load_from(bias + output, 0);
-        for (int64_t k = 0; k < conv.kernel; k++) {
-          const float* taps = packed + k * conv.kernel_row() * conv.outputs + output;
-          multiply(total, plane + (y + k) * conv.row() + x * conv.channels, conv.channels, conv.depth(),
-                   [&](int64_t tap) { return taps + tap * conv.outputs; });
-        }
-        total.store_to(result + (y * width + x) * conv.outputs + output, conv.outputs);
-      });
-  });
-}
+// Calls to what is small and used for every vector would move it through memory.
+#define FLOCKWISE_INLINE __attribute__((always_inline)) inline
 
-// Where maxima go, rows `stride` apart, and which pixel of its window each came from.
-struct Pooled {
+// Where the maxima of an image go, rows `stride` apart.
+struct Maxima {
+  float* values;
+  int64_t stride;
+
+  // Rectifier and maximum of the window at (y, x), whose pixel i is pixel(i), for a vector of outputs.
+  template <class Pixel>
+  FLOCKWISE_INLINE void put(const Convolution& conv, int64_t y, int64_t x, int64_t output, Pixel pixel) const {
+    Vec most = pixel(0);
+    if (conv.pool == 2)
+#pragma GCC unroll 3
+      for (int i = 1; i < 4; i++) {
+        const Vec other = pixel(i);
+        most = other > most ? other : most;
+      }
+    if (conv.relu) most = most < 0.0f ? Vec{} : most;  // in this order NaN stays NaN
+    store(values + y * stride + x * conv.outputs + output, most);
+  }
+};
+
+// The same for training, which has to know which pixel of its window each came from.
+struct ChosenMaxima {
   float* values;
   int64_t stride;
   uint8_t* choices;  // [pooled_height][pooled_width][outputs]
-};
 
-// Rectifier and maximum of the window at (y, x), whose pixel i is pixel(i), for a vector of outputs.
-template <class Pixel>
-inline void pool_window(const Convolution& conv, const Pooled& pooled, int64_t y, int64_t x, int64_t output,
-                        Pixel pixel) {
-  Vec most = pixel(0);
-  IntVec which = {};
-  if (conv.pool == 2)
+  template <class Pixel>
+  FLOCKWISE_INLINE void put(const Convolution& conv, int64_t y, int64_t x, int64_t output, Pixel pixel) const {
+    Vec most = pixel(0);
+    IntVec which = {};
+    if (conv.pool == 2)
 #pragma GCC unroll 3
-    for (int i = 1; i < 4; i++) {
-      const Vec other = pixel(i);
-      const IntVec more = other > most;  // the first of equals wins, as in torch
-      most = more ? other : most;
-      which = more ? IntVec{} + i : which;
+      for (int i = 1; i < 4; i++) {
+        const Vec other = pixel(i);
+        const IntVec more = other > most;  // the first of equals wins, as in torch
+        most = more ? other : most;
+        which = more ? IntVec{} + i : which;
+      }
+    if (conv.relu) {
+      which = most > 0.0f ? which : IntVec{} + int(DEAD);
+      most = most < 0.0f ? Vec{} : most;  // in this order NaN stays NaN
     }
-  if (conv.relu) {
-    which = most > 0.0f ? which : IntVec{} + int(DEAD);
-    most = most < 0.0f ? Vec{} : most;  // in this order NaN stays NaN
+    store(values + y * stride + x * conv.outputs + output, most);
+    store_bytes(choices + (y * conv.pooled_width() + x) * conv.outputs + output, which);
   }
-  store(pooled.values + y * pooled.stride + x * conv.outputs + output, most);
-  store_bytes(pooled.choices + (y * conv.pooled_width() + x) * conv.outputs + output, which);
-}
-
-// `forward` and `pool_window` for a whole image; result is room for [out_height][out_width][outputs].
-inline void forward_pooled(const Convolution& conv, const float* packed, const float* bias, const float* plane,
-                           float* result, const Pooled& pooled) {
-  // Few weights stay in the first-level cache, and so do the rows of one row of windows; many weights are
-  // better read once for the whole image.
-  const bool few = conv.taps() * conv.outputs <= 4096;
-  const int64_t line = conv.out_width() * conv.outputs, strip = few ? 1 : conv.pooled_height();
-  for (int64_t first = 0; first < conv.pooled_height(); first += strip) {
-    forward(conv, packed, bias, plane + first * conv.pool * conv.row(), strip * conv.pool, result);
-    for (int64_t y = 0; y < strip; y++)
-      for (int64_t x = 0; x < conv.pooled_width(); x++)
-        for (int64_t output = 0; output < conv.outputs; output += LANES) {
-          const float* corner = result + y * conv.pool * line + x * conv.pool * conv.outputs + output;
-          pool_window(conv, pooled, first + y, x, output,
-                      [&](int i) { return load(corner + i / 2 * line + i % 2 * conv.outputs); });
-        }
-  }
-}
+};
 
 }  // namespace flockwise

@@ -2,9 +2,9 @@
 #pragma once
 #include <vector>
 #include "buffer.h"
+#include "forward.h"
 #include "layers.h"
 #include "linear_evaluation.h"
-#include "winograd_evaluation.h"
 
 namespace flockwise {
 
@@ -39,16 +39,6 @@ class Evaluation {
   int64_t workspace_size_ = 0, stride_ = 0;
 };
 
-// Call visit with the way that suits the convolution.
-template <class Visit>
-inline void choose_evaluation(const Convolution& conv, Visit visit) {
-  const WinogradEvaluation<EightPoints> eight(conv);
-  const WinogradEvaluation<SixPoints> six(conv);
-  if (eight.fits()) visit(eight);
-  else if (six.fits()) visit(six);
-  else visit(DirectEvaluation(conv));
-}
-
 inline Buffer<float> padded_bias(const LayerSpec& spec, const float* vector) {
   Buffer<float> bias(padded(spec.outputs));
   if (spec.bias >= 0) std::memcpy(bias, vector + spec.bias, spec.outputs * sizeof(float));
@@ -72,13 +62,11 @@ inline void Evaluation::add_convolution(const LayerSpec& spec, const float* vect
   layer.plane = Buffer<float>(conv.plane());
   layer.bias = padded_bias(spec, vector);
 
-  const int64_t area = spec.kernel * spec.kernel;
-  Buffer<float> weights(area * conv.channels * conv.outputs);
-  const float* from = vector + spec.weight;
-  for (int64_t o = 0; o < spec.outputs; o++)
-    for (int64_t c = 0; c < spec.channels; c++)
-      for (int64_t tap = 0; tap < area; tap++) weights[(tap * conv.channels + c) * conv.outputs + o] = *from++;
-  choose_evaluation(conv, [&](const auto& way) {
+  Buffer<float> weights(conv.taps() * conv.outputs);
+  visit_weights(spec, conv, [&](int64_t theirs, int64_t ours) {
+    weights[ours % conv.taps() * conv.outputs + ours / conv.taps()] = vector[spec.weight + theirs];
+  });
+  choose_way(conv, [&](const auto& way) {
     layer.weights = Buffer<float>(way.weights(), false);
     way.pack(weights, layer.weights);
     workspace_size_ = std::max(workspace_size_, way.workspace());
@@ -112,7 +100,7 @@ inline void Evaluation::convolve(const float* image, float* features) {
     const Maxima maxima = next < convolutions_.end()
                               ? Maxima{next->plane + next->inner, next->conv.row()}
                               : Maxima{features, layer->conv.pooled_width() * layer->conv.outputs};
-    choose_evaluation(layer->conv, [&](const auto& way) {
+    choose_way(layer->conv, [&](const auto& way) {
       way.forward(layer->weights, layer->bias, layer->plane, workspace_, maxima);
     });
   }

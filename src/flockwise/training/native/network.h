@@ -4,19 +4,18 @@
 #include <vector>
 #include "buffer.h"
 #include "convolution_backward.h"
+#include "forward.h"
 #include "layers.h"
 #include "linear_sparse.h"
 #include "softmax.h"
-#include "winograd.h"
 
 namespace flockwise {
 
 struct ConvolutionLayer {
   LayerSpec spec;
   Convolution conv;
-  bool winograd;
   int64_t inner;  // where the first pixel that is not padding starts in a plane
-  Buffer<float> planes, forward_pack, winograd_pack, backward_pack, gradient, bias_gradient, back;
+  Buffer<float> planes, tap_pack, forward_pack, backward_pack, gradient, bias_gradient, back;
   Buffer<uint8_t> choices;
 };
 
@@ -54,14 +53,14 @@ class Network {
 
   std::vector<ConvolutionLayer> convolutions_;
   std::vector<LinearLayer> linears_;
-  Buffer<float> parameters_, result_, workspace_, gradients_[2], transposed_;
+  Buffer<float> parameters_, workspace_, gradients_[2], transposed_;
   Buffer<Entry> by_output_, by_pixel_;
   Buffer<int32_t> counts_, starts_;
   int64_t size_ = 0, gradient_stride_ = 0;
 };
 
 inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch) {
-  int64_t result = 0, workspace = 0, outputs = 0, entries = 0, starts = 0, widest = 0;
+  int64_t workspace = 0, outputs = 0, entries = 0, starts = 0, widest = 0;
   const auto place = [this](int64_t floats) { return std::exchange(size_, size_ + padded(floats)); };
   for (const LayerSpec* spec = specs; spec < specs + count; spec++) {
     if (spec->convolution) {
@@ -71,19 +70,19 @@ inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch) {
       conv = convolution_of(*spec, convolutions_.empty());
       conv.weight = place(conv.outputs * conv.taps());
       conv.bias = place(conv.outputs);
-      layer.winograd = winograd_fits(conv);
       layer.inner = inner_of(*spec, conv);
       layer.planes = Buffer<float>(batch * conv.plane());
-      layer.forward_pack = Buffer<float>(conv.taps() * conv.outputs);
-      layer.winograd_pack = Buffer<float>(layer.winograd ? SQUARES * conv.channels * conv.outputs : 0);
+      layer.tap_pack = Buffer<float>(conv.taps() * conv.outputs);
+      choose_way(conv, [&](const auto& way) {
+        layer.forward_pack = Buffer<float>(way.weights());
+        workspace = std::max(workspace, way.workspace());
+      });
       layer.choices = Buffer<uint8_t>(batch * conv.windows() * conv.outputs);
       const bool back = !convolutions_.empty();
       layer.gradient = Buffer<float>(conv.taps() * conv.outputs);
       layer.bias_gradient = Buffer<float>(conv.outputs);
       layer.backward_pack = Buffer<float>(back ? conv.taps() * conv.outputs : 0);
       layer.back = Buffer<float>(back ? conv.plane() : 0);
-      result = std::max(result, conv.out_height() * conv.out_width() * conv.outputs);
-      workspace = std::max(workspace, layer.winograd ? winograd_workspace(conv) : 0);
       outputs = std::max(outputs, conv.outputs);
       entries = std::max(entries, Lists::entries(conv));
       starts = std::max(starts, Lists::numbers(conv));
@@ -114,7 +113,6 @@ inline Network::Network(const LayerSpec* specs, int64_t count, int64_t batch) {
   }
   gradient_stride_ = widest;
   parameters_ = Buffer<float>(size_);
-  result_ = Buffer<float>(result);
   workspace_ = Buffer<float>(workspace);
   for (auto& gradient : gradients_) gradient = Buffer<float>(batch * widest);
   transposed_ = Buffer<float>(outputs * padded(batch));
@@ -157,8 +155,8 @@ inline void Network::read(float* vector) const {
 inline void Network::pack() {
   for (auto& layer : convolutions_) {
     const float* weights = parameters_ + layer.conv.weight;
-    pack_forward(layer.conv, weights, layer.forward_pack);
-    if (layer.winograd) pack_winograd(layer.conv, layer.forward_pack, layer.winograd_pack);
+    pack_forward(layer.conv, weights, layer.tap_pack);
+    choose_way(layer.conv, [&](const auto& way) { way.pack(layer.tap_pack, layer.forward_pack); });
     if (&layer != &convolutions_[0]) pack_backward(layer.conv, weights, layer.backward_pack);
   }
 }
@@ -172,7 +170,7 @@ inline float* Network::forward(const float* const* samples, int64_t batch) {
       const int64_t line = layer.spec.width * conv.channels;
       for (int64_t y = 0; y < layer.spec.height && l == 0; y++)  // later planes come from the layer before
         std::memcpy(plane + layer.inner + y * conv.row(), samples[b] + y * line, line * sizeof(float));
-      Pooled pooled;
+      ChosenMaxima pooled;
       pooled.choices = layer.choices + b * conv.windows() * conv.outputs;
       if (l + 1 < convolutions_.size()) {
         const ConvolutionLayer& next = convolutions_[l + 1];
@@ -183,8 +181,7 @@ inline float* Network::forward(const float* const* samples, int64_t batch) {
         pooled.stride = conv.pooled_width() * conv.outputs;
       }
       const float* bias = parameters_ + conv.bias;
-      if (layer.winograd) forward_winograd(conv, layer.winograd_pack, bias, plane, workspace_, pooled);
-      else forward_pooled(conv, layer.forward_pack, bias, plane, result_, pooled);
+      choose_way(conv, [&](const auto& way) { way.forward(layer.forward_pack, bias, plane, workspace_, pooled); });
     }
   for (size_t l = 0; l < linears_.size(); l++) {
     LinearLayer& layer = linears_[l];
