@@ -85,7 +85,7 @@ def global_model_accuracy(finished: Finished, round: int | None = None) -> float
 
 def _global_by_round(finished: Finished) -> dict[str, list[list[float]]]:
     """The same for every round whose models were kept."""
-    rounds = [r for r in finished.run.checkpoints if r % 5 == 0 or finished.last < 10]
+    rounds = sorted(set(finished.run.config["checkpoint"]["at"]) & set(finished.run.checkpoints))
     scores = [round(global_model_accuracy(finished, r), 3) for r in rounds]
     return {"global model": [[float(r) for r in rounds], scores]}
 
