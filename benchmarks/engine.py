@@ -50,15 +50,19 @@ B = {
     "training": {"epochs": 1, "batch_size": 10, "learning_rate": 0.03},
     "sampling": {"fraction": 0.01},
 }
+PAPERS = {
+    **A,
+    "training": {"epochs": 5, "batch_size": 10, "learning_rate": 0.01},
+}  # a round as the papers have it
 PARTS = ("A", "scaling", "B", "evaluation", "memory")
 # turns, rounds in each, rounds before that do not count: in B, until most clients have been asked once
-TURNS = {"A": (4, 3, 0), "scaling": (8, 3, 0), "B": (10, 30, 300)}
+TURNS = {"A": (4, 3, 0), "scaling": (4, 1, 0), "B": (10, 30, 300)}
 QUICK_TURNS = {"A": (2, 1, 0), "scaling": (2, 1, 0), "B": (3, 20, 50)}
 
 
 def ways(name: str, data: Path, pfl: Path | None) -> dict[str, Callable[[], Way]]:
     """How to start each way of a workload."""
-    content = B if name == "B" else A
+    content = {"A": A, "scaling": PAPERS, "B": B}[name]
     cores = available_cores()
 
     def start(script: str, *before: str, after: tuple[str, ...] = (), **engine: object) -> Callable[[], Way]:
@@ -68,8 +72,10 @@ def ways(name: str, data: Path, pfl: Path | None) -> dict[str, Callable[[], Way]
         return lambda: Way(command, restless=script == "flower_peer.py")
 
     native = {NATIVE: start("engine_ways.py", "ours", path="native")}
-    if name == "scaling":  # few ways, many turns: the difference is small
-        return {**native, ALONE: start("engine_ways.py", "ours", path="native", workers=1)}
+    if name != "B":
+        native[ALONE] = start("engine_ways.py", "ours", path="native", workers=1)
+    if name == "scaling":
+        return native
     found = {
         "plain loop": start("engine_ways.py", "plain"),
         "ours, generic path": start("engine_ways.py", "ours", path="generic"),

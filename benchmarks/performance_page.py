@@ -59,7 +59,7 @@ def rounds_part(engine: dict[str, Any]) -> list[str]:
         "![rounds a second](images/engine.svg)\n",
     ]
     for name, rows in engine["results"].items():
-        title = "Workload A with one worker and with two" if name == "scaling" else f"Workload {name}"
+        title = "One worker and two, 10 clients with 5 epochs" if name == "scaling" else f"Workload {name}"
         parts.append(f"### {title}\n\nTimed over {rounds_of(rows)} rounds.\n\n{rounds_table(rows)}\n")
         if name != "scaling":
             parts.append(f"The fastest way that is not ours: {best_other(rows)}.\n")

@@ -46,7 +46,7 @@ WORKLOADS = {
     "W1b": Workload("papers' CNN, batch 50", "cnn", (1, 28, 28), 600, Recipe(1, 50, 0.01)),
     "W2": Workload("papers' CNN, batch 100", "cnn", (1, 28, 28), 600, Recipe(1, 100, 0.01)),
     "W3": Workload("softmax regression, batch 128", "softmax", (1, 28, 28), 3000, Recipe(10, 128, 0.01)),
-    "W4": Workload("MobileNetV1, batch 32", "mobilenet", (3, 32, 32), 128, Recipe(1, 32, 0.01)),
+    "W4": Workload("MobileNetV1, batch 32", "mobilenet", (3, 32, 32), 320, Recipe(1, 32, 0.01)),
     "MLP": Workload("perceptron 200-200, batch 10", "mlp", (1, 28, 28), 600, Recipe(2, 10, 0.01)),
     "CIFAR": Workload("CIFAR CNN, batch 10", "cifar-cnn", (3, 32, 32), 300, Recipe(1, 10, 0.01)),
     "CIFAR-50": Workload("CIFAR CNN, batch 50", "cifar-cnn", (3, 32, 32), 300, Recipe(1, 50, 0.01)),

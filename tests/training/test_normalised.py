@@ -8,12 +8,13 @@ import torch
 from torch import nn
 
 from flockwise.models import build
+from flockwise.native.compiler import find_compiler
 from flockwise.training import Recipe, choose_trainer, normalised
 from flockwise.training.generic import GenericTrainer
-from flockwise.training.normalised import NormalisedSequential, _kernels, use_normalised
+from flockwise.training.normalised import NormalisedSequential, use_normalised
 from tests.training.networks import orders_of, plain_loop, relative_to_update, samples, seeded, vector_of
 
-compiled = pytest.mark.skipif(_kernels() is None, reason="no compiler")
+compiled = pytest.mark.skipif(find_compiler() is None, reason="no compiler")
 
 
 def dense(channels: int, outputs: int, kernel: int = 1, stride: int = 1) -> list[nn.Module]:

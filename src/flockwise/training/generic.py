@@ -2,9 +2,9 @@
 
 Faster than the usual loop because there is no DataLoader and no optimiser object, because images have their
 channels last in memory or in blocks, because 1x1 convolutions are matrix products, because large linear
-layers take their own steps, and because convolutions with rectifier and maximum or batch normalisation use the
-native kernels where there are any. One model at a time on one thread: batching several clients (vmap),
-torch.compile and intra-op threads were all slower when measured.
+layers take their own steps, because the last layer does without autograd, and because convolutions with
+rectifier and maximum or batch normalisation use the native kernels where there are any. One model at a time on
+one thread: batching several clients (vmap), torch.compile and intra-op threads were all slower when measured.
 """
 
 import copy
@@ -20,6 +20,7 @@ from torch.nn import functional
 from flockwise.models.layout import Layout
 from flockwise.training.blocked import use_blocked
 from flockwise.training.fused import use_fused
+from flockwise.training.head import head_of, loss_sum
 from flockwise.training.inputs import as_tensor, check_lengths, check_orders, check_samples
 from flockwise.training.memory import keep_freed_memory
 from flockwise.training.normalised import use_normalised
@@ -51,6 +52,9 @@ class GenericTrainer:
         if compiled and self._device.type == "cpu":
             self.compiled = any([use_normalised(self._module), use_fused(self._module)])
         self._blocked = self._device.type == "cpu" and use_blocked(self._module)
+        self._head = head_of(self._module, flat=len(sample_shape) == 1)
+        if self._head:
+            self._stepping = [layer for layer in self._stepping if layer is not self._head.layer]
         self._parameters: list[torch.Tensor] = [p for p in self._module.parameters() if p.requires_grad]
 
     def train(
@@ -62,6 +66,8 @@ class GenericTrainer:
         samples, classes = self._tensors(x, y)
         self._layout.write(self._module, vector)
         self._module.train()
+        if self._head:
+            self._head.body.train()
         parameters = self._choose_steps(recipe)
         step = _Steps(parameters, recipe)
         with torch.random.fork_rng(devices=[]):
@@ -71,14 +77,24 @@ class GenericTrainer:
                 for batch in torch.split(
                     torch.from_numpy(np.array(order)).to(self._device), recipe.batch_size
                 ):
-                    logits = self._module(self._images(samples.index_select(0, batch)))
-                    error = functional.cross_entropy(logits, classes.index_select(0, batch))
-                    step(torch.autograd.grad(error, parameters, materialize_grads=True))
+                    images = self._images(samples.index_select(0, batch))
+                    logits, gradients = self._gradients(images, classes.index_select(0, batch), parameters)
+                    step(gradients)
                     if epoch + 1 == recipe.epochs:
-                        seen.append(error.detach() * len(batch))
+                        seen.append(loss_sum(logits, classes.index_select(0, batch)))
         trained, loss = self._layout.read(self._module), float(torch.stack(seen).double().sum()) / len(y)
         # Blocked rectifiers make zero of NaN, which must not hide that training diverged.
         return trained, math.nan if self._blocked and not np.isfinite(trained).all() else loss
+
+    def _gradients(
+        self, images: torch.Tensor, classes: torch.Tensor, parameters: list[torch.Tensor]
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+        """Logits, classes by images, and the gradients of their mean cross-entropy."""
+        if self._head:
+            return self._head.gradients(images, classes, parameters)
+        logits = self._module(images)
+        error = functional.cross_entropy(logits, classes)
+        return logits.detach().t(), torch.autograd.grad(error, parameters, materialize_grads=True)
 
     def losses(self, vector: Vector, x: Samples, y: Classes) -> tuple[float, int]:
         """See `Trainer.losses`; batch normalisation uses its running statistics."""

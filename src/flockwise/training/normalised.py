@@ -20,14 +20,19 @@ def use_normalised(module: nn.Module) -> bool:
     tensors of the parameters stay. False where there is no such run, or no compiler.
     """
     found = [use_normalised(child) for child in module.children()]
-    if type(module) is nn.Sequential and _runs(list(module)) and _kernels() is not None:
+    kernels = load_library("flockwise.training.native", "normalised", FLAGS)[0]
+    if type(module) is nn.Sequential and kernels is not None and _runs(list(module)):
         module.__class__ = NormalisedSequential
+        assert isinstance(module, NormalisedSequential)
+        module.kernels = kernels
         found.append(True)
     return any(found)
 
 
 class NormalisedSequential(nn.Sequential):
     """The same function as `nn.Sequential`, up to rounding."""
+
+    kernels: ctypes.CDLL
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Evaluation takes the usual way."""
@@ -37,7 +42,7 @@ class NormalisedSequential(nn.Sequential):
             images = _apply(layers[done:start], images)
             triples = [_Triple(*layers[at : at + 3]) for at in range(start, stop, 3)]  # type: ignore[arg-type]
             if _fits_images(triples, images):
-                images = _chained(triples, images)
+                images = _chained(self.kernels, triples, images)
             else:
                 images = _apply(layers[start:stop], images)
             done = stop
@@ -63,52 +68,47 @@ class _Layer(ctypes.Structure):
     ]  # fmt: skip
 
 
-def _chained(triples: list[_Triple], images: torch.Tensor) -> torch.Tensor:
+def _chained(kernels: ctypes.CDLL, triples: list[_Triple], images: torch.Tensor) -> torch.Tensor:
     parameters = [tensor for t in triples for tensor in (t.conv.weight, t.norm.weight, t.norm.bias)]
-    for triple in triples:
-        assert triple.norm.num_batches_tracked is not None
-        triple.norm.num_batches_tracked.add_(1)
-    result: torch.Tensor = _Chain.apply(triples, images, *parameters)  # type: ignore[no-untyped-call]
+    torch._foreach_add_([t.norm.num_batches_tracked for t in triples], 1)  # type: ignore[misc]
+    result: torch.Tensor = _Chain.apply(kernels, triples, images, *parameters)  # type: ignore[no-untyped-call]
     return result
 
 
 class _Chain(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, triples: list[_Triple], images: torch.Tensor, *parameters: torch.Tensor
+        ctx: Any,
+        kernels: ctypes.CDLL,
+        triples: list[_Triple],
+        images: torch.Tensor,
+        *parameters: torch.Tensor,
     ) -> torch.Tensor:
         pixels = images.permute(0, 2, 3, 1).contiguous()
         weights = [_rows(t.conv, t.conv.weight.detach()) for t in triples]
         layers = _layers(triples, pixels, weights)
-        memory = torch.empty(_call("floats", layers, len(pixels)))
+        memory = torch.empty(_call(kernels, "floats", layers, len(pixels)))
         height, width = _size_after(layers[-1])
         result = torch.empty((len(pixels), height, width, layers[-1].outputs))
-        _checked("forward", layers, len(pixels), pixels, memory, result)
+        _checked(kernels, "forward", layers, len(pixels), pixels, memory, result)
         ctx.save_for_backward(pixels, memory, *weights)
-        ctx.triples = triples
+        ctx.kernels, ctx.triples, ctx.layers = kernels, triples, layers
         return result.permute(0, 3, 1, 2)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         pixels, memory, *weights = ctx.saved_tensors
-        triples: list[_Triple] = ctx.triples
         gradient = gradients[0].permute(0, 2, 3, 1).contiguous()
-        layers, found = _layers(triples, pixels, weights), []
-        for layer, rows in zip(layers, weights, strict=True):
+        found: list[torch.Tensor] = []
+        for triple, layer, rows in zip(ctx.triples, ctx.layers, weights, strict=True):
             parts = torch.empty_like(rows), torch.empty(layer.outputs), torch.empty(layer.outputs)
             layer.weight_gradient, layer.norm_weight_gradient, layer.norm_bias_gradient = (
                 part.data_ptr() for part in parts
             )
-            found.append(parts)
-        back = torch.empty_like(pixels) if ctx.needs_input_grad[1] else None
-        _checked("backward", layers, len(pixels), pixels, memory, gradient, back)
-        images = back.permute(0, 3, 1, 2) if back is not None else None
-        flat = [
-            tensor
-            for triple, (rows, weight, bias) in zip(triples, found, strict=True)
-            for tensor in (_like_torch(triple.conv, rows), weight, bias)
-        ]
-        return None, images, *flat
+            found += [_like_torch(triple.conv, parts[0]), *parts[1:]]
+        back = torch.empty_like(pixels) if ctx.needs_input_grad[2] else None
+        _checked(ctx.kernels, "backward", ctx.layers, len(pixels), pixels, memory, gradient, back)
+        return None, None, back.permute(0, 3, 1, 2) if back is not None else None, *found
 
 
 def _rows(conv: nn.Conv2d, weight: torch.Tensor) -> torch.Tensor:
@@ -218,19 +218,17 @@ def _apply(layers: list[nn.Module], images: torch.Tensor) -> torch.Tensor:
     return images
 
 
-def _checked(name: str, layers: ctypes.Array[_Layer], batch: int, *tensors: torch.Tensor | None) -> None:
-    if _call(name, layers, batch, *tensors):
+def _checked(
+    kernels: ctypes.CDLL, name: str, layers: ctypes.Array[_Layer], batch: int, *tensors: torch.Tensor | None
+) -> None:
+    if _call(kernels, name, layers, batch, *tensors):
         raise EngineError("the kernels ran out of memory; use a smaller batch_size")
 
 
-def _call(name: str, layers: ctypes.Array[_Layer], batch: int, *tensors: torch.Tensor | None) -> int:
-    kernels = _kernels()
-    assert kernels is not None
+def _call(
+    kernels: ctypes.CDLL, name: str, layers: ctypes.Array[_Layer], batch: int, *tensors: torch.Tensor | None
+) -> int:
     function = kernels[f"flockwise_chain_{name}"]
     function.restype = ctypes.c_int64
     pointers = [ctypes.c_void_p(t.data_ptr() if t is not None else None) for t in tensors]
     return int(function(layers, ctypes.c_int64(len(layers)), ctypes.c_int64(batch), *pointers))
-
-
-def _kernels() -> ctypes.CDLL | None:
-    return load_library("flockwise.training.native", "normalised", FLAGS)[0]

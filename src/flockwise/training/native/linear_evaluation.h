@@ -33,9 +33,10 @@ struct LinearEvaluation {
   // result[b][o] = bias[o] + row b . weights of o, rectified if `relu` says so.
   void forward(const float* packed, const float* bias, const float* rows, int64_t rows_stride, int64_t batch,
                float* result, int64_t result_stride) const {
-    constexpr int64_t DEPTH = 256;  // so many inputs' weights of a group stay in the first-level cache
-    for (int64_t from = 0; from < inputs(); from += DEPTH) {
-      const int64_t depth = std::min(DEPTH, inputs() - from);
+    // So many inputs' weights of a group stay in the first-level cache. A single group had better see each row once.
+    const int64_t most = outputs <= PAD ? inputs() : 256;
+    for (int64_t from = 0; from < inputs(); from += most) {
+      const int64_t depth = std::min(most, inputs() - from);
       const bool rectify = relu && from + depth == inputs();
       for_columns(padded(outputs), [&](auto v, int64_t output) {
         constexpr int64_t WIDE = v.value * LANES;
