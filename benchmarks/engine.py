@@ -29,7 +29,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from engine_costs import evaluation, memory
-from engine_tables import ALONE, NATIVE, costs_table, rounds_table, targets_table
+from engine_tables import ALONE, NATIVE, SCALING, costs_table, rounds_table, targets_table
 from turns import Way, interleaved
 
 from flockwise.engine.local import available_cores
@@ -54,15 +54,15 @@ PAPERS = {
     **A,
     "training": {"epochs": 5, "batch_size": 10, "learning_rate": 0.01},
 }  # a round as the papers have it
-PARTS = ("A", "scaling", "B", "evaluation", "memory")
+PARTS = ("A", "scaling", "scaling A", "B", "evaluation", "memory")
 # turns, rounds in each, rounds before that do not count: in B, until most clients have been asked once
-TURNS = {"A": (4, 3, 0), "scaling": (4, 1, 0), "B": (10, 30, 300)}
-QUICK_TURNS = {"A": (2, 1, 0), "scaling": (2, 1, 0), "B": (3, 20, 50)}
+TURNS = {"A": (4, 3, 0), "scaling": (4, 1, 0), "scaling A": (8, 3, 0), "B": (10, 30, 300)}
+QUICK_TURNS = {"A": (2, 1, 0), "scaling": (1, 1, 0), "scaling A": (2, 1, 0), "B": (3, 20, 50)}
 
 
 def ways(name: str, data: Path, pfl: Path | None) -> dict[str, Callable[[], Way]]:
     """How to start each way of a workload."""
-    content = {"A": A, "scaling": PAPERS, "B": B}[name]
+    content = {"scaling": PAPERS, "B": B}.get(name, A)
     cores = available_cores()
 
     def start(script: str, *before: str, after: tuple[str, ...] = (), **engine: object) -> Callable[[], Way]:
@@ -72,10 +72,8 @@ def ways(name: str, data: Path, pfl: Path | None) -> dict[str, Callable[[], Way]
         return lambda: Way(command, restless=script == "flower_peer.py")
 
     native = {NATIVE: start("engine_ways.py", "ours", path="native")}
-    if name != "B":
-        native[ALONE] = start("engine_ways.py", "ours", path="native", workers=1)
-    if name == "scaling":
-        return native
+    if name in SCALING:
+        return {**native, ALONE: start("engine_ways.py", "ours", path="native", workers=1)}
     found = {
         "plain loop": start("engine_ways.py", "plain"),
         "ours, generic path": start("engine_ways.py", "ours", path="generic"),
@@ -171,7 +169,19 @@ def main() -> None:
     }  # fmt: skip
     print(f"\n{costs_table(about)}\n\n{targets_table(about)}\n\nload of the machine: {about['load']}")
     if options.json:
-        options.json.write_text(json.dumps(about, indent=1) + "\n")
+        options.json.write_text(json.dumps(_joined(options.json, about), indent=1) + "\n")
+
+
+def _joined(file: Path, about: dict[str, Any]) -> dict[str, Any]:
+    """With the parts that an earlier run on the same processor measured and this one did not."""
+    before = json.loads(file.read_text()) if file.exists() else {}
+    if before.get("cpu") != about["cpu"] or set(about["load"]) == set(PARTS):
+        return about
+    joined = {**before, **about}
+    for name in ("results", "load", "left_out"):
+        joined[name] = {**before.get(name, {}), **about[name]}
+    joined["results"] = {part: joined["results"][part] for part in PARTS if part in joined["results"]}
+    return joined
 
 
 if __name__ == "__main__":
