@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from flockwise.errors import InputError
-from flockwise.models import build
+from flockwise.models import Layout, build
 from flockwise.training import Recipe
 from flockwise.training.generic import GenericTrainer
 from flockwise.training.native import NativeTrainer, Unsupported, loading
@@ -173,17 +173,23 @@ def test_momentum_decay_and_pull_equal_exact_training(name, recipe):
 
 
 @pytest.mark.parametrize("name, shape", [("cnn", (1, 28, 28)), ("cifar-cnn", (3, 32, 32))])
-def test_a_whole_epoch_stays_as_near_to_float64_as_torch_does(name, shape):
+def test_the_steps_of_an_epoch_stay_as_near_to_float64_as_those_of_torch(name, shape):
+    """Step by step, since one maximum that rounding flips, in torch as well, decides how far apart an epoch ends."""
     module, recipe = build(name, shape, 10, seed=0), Recipe(1, 10, 0.01)
     x, y = samples(shape, 100, 10)
-    orders, start = orders_of(100, 1), vector_of(module)
-    exact, _ = plain_loop(module, x, y, orders, recipe, torch.float64)
-    native, _ = NativeTrainer(module, shape).train(start, x, y, orders, recipe)
-    generic, _ = GenericTrainer(module, shape).train(start, x, y, orders, recipe)
-    # Rounding flips a choice of the maximum now and then, in torch as well, and one flip more or less decides how far
-    # apart an epoch ends: hence a factor. Single steps are held to 1e-5 above.
-    allowed = 30 * relative_to_update(generic, exact, start) + 1e-5
-    assert relative_to_update(native, exact, start) < min(allowed, 1e-2)
+    layout, start, order = Layout.of(module), vector_of(module), np.arange(10)[None]
+    off = {"native": [], "torch": []}
+    for batch in np.split(orders_of(100, 1)[0], 10):
+        layout.write(module, start)
+        exact, _ = plain_loop(module, x[batch], y[batch], order, recipe, torch.float64)
+        native, _ = NativeTrainer(module, shape).train(start, x[batch], y[batch], order, recipe)
+        generic, _ = GenericTrainer(module, shape).train(start, x[batch], y[batch], order, recipe)
+        off["native"].append(relative_to_update(native, exact, start))
+        off["torch"].append(relative_to_update(generic, exact, start))
+        start = exact.astype(np.float32)
+    assert np.median(off["native"]) < 2 * np.median(off["torch"]) + 1e-6
+    flipped = np.array(off["native"]) > 10 * np.array(off["torch"]) + 1e-5
+    assert flipped.sum() <= 1 and max(off["native"]) < 1e-2
 
 
 @pytest.mark.slow
