@@ -172,6 +172,18 @@ def test_momentum_decay_and_pull_equal_exact_training(name, recipe):
     check_against_float64(build(name, (1, 8, 8), 3, seed=0), (1, 8, 8), recipe, n=10)
 
 
+def test_a_whole_epoch_stays_as_near_to_float64_as_torch_does():
+    module, recipe, shape = build("cnn", (1, 28, 28), 10, seed=0), Recipe(1, 10, 0.01), (1, 28, 28)
+    x, y = samples(shape, 100, 10)
+    orders, start = orders_of(100, 1), vector_of(module)
+    exact, _ = plain_loop(module, x, y, orders, recipe, torch.float64)
+    native, _ = NativeTrainer(module, shape).train(start, x, y, orders, recipe)
+    generic, _ = GenericTrainer(module, shape).train(start, x, y, orders, recipe)
+    # Rounding flips a choice of the maximum now and then, in torch as well: hence a factor.
+    allowed = 10 * relative_to_update(generic, exact, start) + 1e-5
+    assert relative_to_update(native, exact, start) < min(allowed, 1e-2)
+
+
 @pytest.mark.parametrize("name, shape", [("cnn", (1, 28, 28)), ("cifar-cnn", (3, 32, 32))])
 def test_the_steps_of_an_epoch_stay_as_near_to_float64_as_those_of_torch(name, shape):
     """Step by step, since one maximum that rounding flips, in torch as well, decides how far apart an epoch ends."""
