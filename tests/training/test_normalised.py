@@ -32,7 +32,7 @@ CHAINS = {  # layers, and the shape of the images
     "colours, stride 2": (dense(3, 16, 3, stride=2), (4, 3, 9, 8)),
     "1x1 of colours": (dense(3, 16), (4, 3, 5, 5)),
     "1x1": (dense(32, 48), (4, 32, 7, 5)),
-    "1x1, deeper than a strip": (dense(272, 16), (2, 272, 3, 3)),
+    "1x1, deeper than a strip": (dense(528, 16), (2, 528, 3, 3)),
     "depthwise": (depthwise(32), (4, 32, 7, 6)),
     "depthwise, stride 2": (depthwise(16, 2), (4, 16, 7, 6)),
     "depthwise, one pixel": (depthwise(16), (4, 16, 1, 1)),
@@ -105,6 +105,29 @@ def test_small_steps_follow_the_usual_loop_closely() -> None:
     exact, exact_loss = plain_loop(module, x, y, orders, recipe, torch.float64)
     assert relative_to_update(found, exact, start) < 1e-4
     assert loss == pytest.approx(exact_loss, rel=1e-5)
+
+
+@compiled
+def test_large_convolutions_take_their_own_steps_where_the_gradient_alone_counts() -> None:
+    layers = [*dense(16, 256), *depthwise(256, 2), *dense(256, 272), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    module = seeded(*layers, nn.Linear(272, 3))
+    (x, y), orders, start = samples((16, 6, 6), 23), orders_of(23, 2), vector_of(module)
+    trainer = GenericTrainer(module, (16, 6, 6), compiled=True)
+    (large,) = trainer._stepping
+    assert large.weight.shape == (272, 256, 1, 1)
+    for recipe, own in ((Recipe(2, 5, 0.05), True), (Recipe(2, 5, 0.05, momentum=0.5), False)):
+        found, _ = trainer.train(start, x, y, orders, recipe)
+        exact, _ = plain_loop(module, x, y, orders, recipe, torch.float64)
+        assert (large.rate is not None) == own
+        assert relative_to_update(found, exact, start) < 1e-4
+
+
+@compiled
+def test_shared_or_later_convolutions_take_no_steps_of_their_own() -> None:
+    shared = dense(256, 256)
+    behind = [nn.Conv2d(3, 256, 3, padding=1), nn.ReLU(), *dense(256, 272)]
+    for layers, shape in (([*shared, nn.Tanh(), *shared], (256, 4, 4)), (behind, (3, 4, 4))):
+        assert GenericTrainer(seeded(*layers), shape, compiled=True)._stepping == []
 
 
 @compiled

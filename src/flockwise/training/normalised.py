@@ -9,6 +9,8 @@ from torch import nn
 from flockwise.errors import EngineError
 from flockwise.native import load_library
 from flockwise.training.native.loading import FLAGS
+from flockwise.training.pointwise import PointwiseConv2d
+from flockwise.training.stepping import LARGE, unshared_parameters
 
 _PAD = 16  # channels that the kernels take at a time
 
@@ -21,24 +23,42 @@ def use_normalised(module: nn.Module) -> bool:
     """
     found = [use_normalised(child) for child in module.children()]
     kernels = load_library("flockwise.training.native", "normalised", FLAGS)[0]
-    if type(module) is nn.Sequential and kernels is not None and _runs(list(module)):
+    runs = _runs(list(module)) if type(module) is nn.Sequential and kernels is not None else []
+    if runs:
         module.__class__ = NormalisedSequential
-        assert isinstance(module, NormalisedSequential)
-        module.kernels = kernels
+        assert isinstance(module, NormalisedSequential) and kernels is not None
+        module.kernels, module.runs = kernels, runs
         found.append(True)
     return any(found)
+
+
+def stepping_convolutions(module: nn.Module) -> list[PointwiseConv2d]:
+    """The large 1x1 convolutions whose `rate` may be set, so that no gradient of theirs is ever in memory.
+
+    Those in a run that gets the samples themselves: it is compiled for all that torch could train it with.
+    """
+    if not isinstance(module, NormalisedSequential):
+        return []
+    layers, (start, stop), unshared = list(module), module.runs[0], unshared_parameters(module)
+    if start > 0 or not _takes_samples(layers[0]):
+        return []
+    return [
+        layer for layer in layers[:stop]
+        if isinstance(layer, PointwiseConv2d) and layer.weight.requires_grad
+        and layer.weight.numel() >= LARGE and id(layer.weight) in unshared
+    ]  # fmt: skip
 
 
 class NormalisedSequential(nn.Sequential):
     """The same function as `nn.Sequential`, up to rounding."""
 
     kernels: ctypes.CDLL
+    runs: list[tuple[int, int]]  # first and last + 1 of the layers of each
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Evaluation takes the usual way."""
         layers, done = list(self), 0
-        runs = _runs(layers) if self.training and torch.is_grad_enabled() else []
-        for start, stop in runs:
+        for start, stop in self.runs if self.training and torch.is_grad_enabled() else []:
             images = _apply(layers[done:start], images)
             triples = [_Triple(*layers[at : at + 3]) for at in range(start, stop, 3)]  # type: ignore[arg-type]
             if _fits_images(triples, images):
@@ -64,7 +84,8 @@ class _Layer(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("weights", "norm_weight", "norm_bias")),
         *((name, ctypes.c_void_p) for name in ("running_mean", "running_variance")),
         *((name, ctypes.c_double) for name in ("epsilon", "momentum")),
-        *((name, ctypes.c_void_p) for name in ("weight_gradient", "norm_weight_gradient", "norm_bias_gradient")),
+        *((name, ctypes.c_void_p) for name in ("weight_target", "norm_weight_gradient", "norm_bias_gradient")),
+        ("factor", ctypes.c_double),
     ]  # fmt: skip
 
 
@@ -99,13 +120,14 @@ class _Chain(torch.autograd.Function):
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         pixels, memory, *weights = ctx.saved_tensors
         gradient = gradients[0].permute(0, 2, 3, 1).contiguous()
-        found: list[torch.Tensor] = []
-        for triple, layer, rows in zip(ctx.triples, ctx.layers, weights, strict=True):
-            parts = torch.empty_like(rows), torch.empty(layer.outputs), torch.empty(layer.outputs)
-            layer.weight_gradient, layer.norm_weight_gradient, layer.norm_bias_gradient = (
-                part.data_ptr() for part in parts
-            )
-            found += [_like_torch(triple.conv, parts[0]), *parts[1:]]
+        found: list[torch.Tensor | None] = []
+        for (conv, _, _), layer, rows in zip(ctx.triples, ctx.layers, weights, strict=True):
+            rate = conv.rate if isinstance(conv, PointwiseConv2d) else None
+            target = torch.zeros_like(rows) if rate is None else rows
+            norms = torch.empty(layer.outputs), torch.empty(layer.outputs)
+            layer.weight_target, layer.factor = target.data_ptr(), 1.0 if rate is None else -rate
+            layer.norm_weight_gradient, layer.norm_bias_gradient = (norm.data_ptr() for norm in norms)
+            found += [_like_torch(conv, target) if rate is None else None, *norms]
         back = torch.empty_like(pixels) if ctx.needs_input_grad[2] else None
         _checked(ctx.kernels, "backward", ctx.layers, len(pixels), pixels, memory, gradient, back)
         return None, None, back.permute(0, 3, 1, 2) if back is not None else None, *found
@@ -207,9 +229,14 @@ def _fits_images(triples: list[_Triple], images: torch.Tensor) -> bool:
     return (
         images.shape[1] == first.in_channels
         and pixels > 1  # torch refuses to normalise a single value
-        and (wide or first.groups == 1)
+        and _takes_samples(first)
         and not (images.requires_grad and not (wide and (first.groups > 1 or first.kernel_size == (1, 1))))
     )
+
+
+def _takes_samples(first: nn.Module) -> bool:
+    """Whether the kernels can begin with this layer, as long as nobody asks for the gradient of what it gets."""
+    return isinstance(first, nn.Conv2d) and (first.in_channels % _PAD == 0 or first.groups == 1)
 
 
 def _apply(layers: list[nn.Module], images: torch.Tensor) -> torch.Tensor:

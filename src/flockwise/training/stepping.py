@@ -1,12 +1,13 @@
 """Linear layers that take their step of gradient descent while the gradients flow back."""
 
+from collections import Counter
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-_LARGE = 1 << 16  # weights; below, the gradient fits the caches and nothing is gained
+LARGE = 1 << 16  # weights; below, the gradient fits the caches and nothing is gained
 
 
 class SteppingLinear(nn.Linear):
@@ -50,16 +51,19 @@ def use_stepping(module: nn.Module) -> list[SteppingLinear]:
     A layer must be used once in a forward pass, or its weights would change before all gradients have passed:
     only layers in nested `nn.Sequential` whose parameters no other module holds.
     """
-    holders: dict[int, int] = {}
-    for _, parameter in module.named_parameters(remove_duplicate=False):
-        holders[id(parameter)] = holders.get(id(parameter), 0) + 1
-    found = []
+    found, unshared = [], unshared_parameters(module)
     for layer in _leaves(module):
-        if type(layer) is nn.Linear and _fits(layer) and holders[id(layer.weight)] == 1:
+        if type(layer) is nn.Linear and _fits(layer) and id(layer.weight) in unshared:
             layer.__class__ = SteppingLinear
             assert isinstance(layer, SteppingLinear)
             found.append(layer)
     return found
+
+
+def unshared_parameters(module: nn.Module) -> set[int]:
+    """The ids of the parameters that only one module holds."""
+    holders = Counter(id(parameter) for _, parameter in module.named_parameters(remove_duplicate=False))
+    return {parameter for parameter, count in holders.items() if count == 1}
 
 
 def _leaves(module: nn.Module) -> list[nn.Module]:
@@ -73,4 +77,4 @@ def _fits(layer: nn.Linear) -> bool:
     hooks = (layer._forward_hooks, layer._forward_pre_hooks, layer._backward_hooks, layer._backward_pre_hooks)
     trained = layer.weight.requires_grad and layer.bias is not None and layer.bias.requires_grad
     # Without a gradient of its own that is asked for, autograd would not come by the first layer.
-    return trained and layer.weight.numel() >= _LARGE and not any(hooks)
+    return trained and layer.weight.numel() >= LARGE and not any(hooks)

@@ -17,7 +17,10 @@ struct ChainLayer {
   int64_t outputs, kernel, stride;  // padded so that stride 1 keeps the size; dense beyond the first: 1x1, stride 1
   const float* weights;             // [outputs][kernel * kernel][channels], depthwise: [9][channels]
   Normalisation norm;
-  float *weight_gradient, *norm_weight_gradient, *norm_bias_gradient;  // backward, like the tensors they belong to
+  // Backward: factor times the gradient is added to weight_target, which are zeros, or with minus the learning rate the
+  // weights themselves. The others are written.
+  float *weight_target, *norm_weight_gradient, *norm_bias_gradient;
+  double factor;
 
   int64_t out_height() const { return (height - 1) / stride + 1; }
   int64_t out_width() const { return (width - 1) / stride + 1; }
@@ -162,8 +165,8 @@ inline void Chain::backward_dense(size_t l, const Gradient& own, Gradient* next,
   const int64_t depth = layer.depth(), outputs = layer.outputs, wide = padded(depth);
   const int64_t left_stride = spread(outputs), right_stride = spread(depth);
   Buffer<float> left(ROW_BLOCK * left_stride), right(ROW_BLOCK * right_stride);
-  Buffer<float> packed(back ? packed_floats(outputs, depth) : 0, false), ragged(wide > depth ? outputs * wide : 0, false);
-  float* weights = wide > depth ? static_cast<float*>(ragged) : layer.weight_gradient;
+  Buffer<float> packed(back ? packed_floats(outputs, depth) : 0, false), ragged(wide > depth ? outputs * wide : 0);
+  float* weights = wide > depth ? static_cast<float*>(ragged) : layer.weight_target;
   if (back) pack_strips(layer.weights, outputs, depth, packed);
   for_row_blocks(rows(l), [&](int64_t first, int64_t count) {
     fill_rows(left, left_stride, first, count, outputs,
@@ -171,10 +174,10 @@ inline void Chain::backward_dense(size_t l, const Gradient& own, Gradient* next,
     if (back) multiply_rows(left, left_stride, count, outputs, packed, depth, back + first * depth);
     if (next) next->norm.add(values_[l - 1] + first * depth, back + first * depth, count);
     gather(l, first, count, right, right_stride);
-    multiply_outer(left, left_stride, right, right_stride, count, outputs, wide, first > 0, weights);
+    add_outer(left, left_stride, right, right_stride, count, outputs, wide, float(layer.factor), weights);
   });
   for (int64_t o = 0; o < outputs && wide > depth; o++)
-    std::memcpy(layer.weight_gradient + o * depth, weights + o * wide, depth * sizeof(float));
+    for (int64_t k = 0; k < depth; k++) layer.weight_target[o * depth + k] += weights[o * wide + k];
 }
 
 inline void Chain::backward_depthwise(size_t l, const Gradient& own, Gradient* next, const float* gradient,
@@ -187,14 +190,14 @@ inline void Chain::backward_depthwise(size_t l, const Gradient& own, Gradient* n
   const float* values = values_[l];
   const bool scattered = back && conv.stride > 1;
   Buffer<float> image(conv.bordered()), slopes(conv.after().bordered()), back_image(scattered ? conv.bordered() : 0);
-  std::memset(layer.weight_gradient, 0, TAPS * conv.channels * sizeof(float));
+  Buffer<float> weight_gradient(TAPS * conv.channels);
   for (int64_t b = 0; b < batch_; b++) {
     float* target = back ? back + b * area * conv.channels : nullptr;
     for (int64_t c = 0; c < conv.channels; c += PAD) {
       fill_bordered(conv.after(), slopes,
                     [&](int64_t lane) { return own.norm.column(values, gradient, c + lane); });
       fill_bordered(conv, image, [&](int64_t lane) { return source.column(c + lane); });
-      backward_weights(conv, image, slopes, layer.weight_gradient + c);
+      backward_weights(conv, image, slopes, weight_gradient + c);
       if (back && !scattered) flockwise::forward<true>(conv, slopes, layer.weights + c, target + c);
       if (!scattered) continue;
       std::memset(back_image, 0, conv.bordered() * sizeof(float));
@@ -211,6 +214,7 @@ inline void Chain::backward_depthwise(size_t l, const Gradient& own, Gradient* n
     values += pixels * conv.channels;
     gradient += pixels * conv.channels;
   }
+  for (int64_t i = 0; i < TAPS * conv.channels; i++) layer.weight_target[i] += float(layer.factor) * weight_gradient[i];
 }
 
 inline void Chain::backward(const float* gradient, float* back) {

@@ -7,7 +7,7 @@ namespace flockwise {
 
 // Rows that are worked on at a time, so that they stay in the second-level cache, and the depth of a product whose
 // strip of weights stays in the first.
-constexpr int64_t ROW_BLOCK = 96, STRIP_DEPTH = 256;
+constexpr int64_t ROW_BLOCK = 96, STRIP_DEPTH = 512;
 constexpr int64_t STRIP = 2 * LANES;
 
 // Room for [depth][columns] in strips of STRIP columns, as `multiply_rows` wants its right side.
@@ -23,14 +23,22 @@ inline void pack_strips(const float* from, int64_t depth, int64_t columns, float
   });
 }
 
-// Pack the transpose of [columns][depth], a cache line of each column at a time: long strides evict one another.
+// Pack the transpose of [columns][depth]; columns: of whole vectors.
 inline void pack_transposed(const float* from, int64_t depth, int64_t columns, float* to) {
-  for (int64_t strip = 0; strip < columns; strip += STRIP, to += depth * STRIP)
-    for (int64_t start = 0; start < depth; start += PAD) {
-      const int64_t stop = std::min(start + PAD, depth);
-      for (int64_t c = 0; c < std::min(STRIP, columns - strip); c++)
-        for (int64_t k = start; k < stop; k++) to[k * STRIP + c] = from[(strip + c) * depth + k];
+  for (int64_t column = 0; column < columns; column += LANES, from += LANES * depth) {
+    float* strip = to + column / STRIP * depth * STRIP + column % STRIP;
+    const int64_t squares = depth / LANES * LANES;
+    for (int64_t k = 0; k < squares; k += LANES) {
+      Vec square[LANES];
+#pragma GCC unroll 16
+      for (int i = 0; i < LANES; i++) square[i] = load(from + i * depth + k);
+      transpose(square);
+#pragma GCC unroll 16
+      for (int i = 0; i < LANES; i++) store(strip + (k + i) * STRIP, square[i]);
     }
+    for (int64_t k = squares; k < depth; k++)
+      for (int i = 0; i < LANES; i++) strip[k * STRIP + i] = from[i * depth + k];
+  }
 }
 
 // result[rows][columns] = left[rows][depth] . packed
@@ -70,18 +78,20 @@ inline void multiply_columns(Tile<R, V>& total, const float* left, int64_t left_
   }
 }
 
-// result[outputs][inputs] = left[rows][outputs] transposed . right[rows][inputs], or added to it
-inline void multiply_outer(const float* left, int64_t left_stride, const float* right, int64_t right_stride,
-                               int64_t rows, int64_t outputs, int64_t inputs, bool added, float* result) {
+// target[outputs][inputs] += factor * left[rows][outputs] transposed . right[rows][inputs]
+inline void add_outer(const float* left, int64_t left_stride, const float* right, int64_t right_stride, int64_t rows,
+                      int64_t outputs, int64_t inputs, float factor, float* target) {
   for_columns(inputs, [&](auto v, int64_t input) {
     for_tiles<TILE_ROWS>(outputs, [&](auto r, int64_t output) {
       Tile<r.value, v.value> total;
-      float* target = result + output * inputs + input;
-      prefetch(target + r.value * inputs, inputs, r.value, v.value * LANES);
-      if (added) total.load_from(target, inputs);
-      else total.clear();
+      float* corner = target + output * inputs + input;
+      prefetch(corner + r.value * inputs, inputs, r.value, v.value * LANES);
+      total.clear();
       multiply_columns(total, left + output, left_stride, right + input, right_stride, rows);
-      total.store_to(target, inputs);
+      total.each([&](int y, int x, Vec sum) {
+        float* at = corner + y * inputs + x * LANES;
+        store(at, load(at) + factor * sum);
+      });
     });
   });
 }

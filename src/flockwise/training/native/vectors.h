@@ -87,6 +87,19 @@ inline Vec shuffle(Vec a, Vec b, Pick pick) {
   return shuffle(a, b, pick, std::make_integer_sequence<int, LANES>{});
 }
 
+// Swap rows and columns of a square, in halves, quarters and so on.
+template <int HALF = LANES / 2>
+inline void transpose(Vec (&square)[LANES]) {
+#pragma GCC unroll 16
+  for (int row = 0; row < LANES; row++)
+    if (!(row & HALF)) {
+      const Vec a = square[row], b = square[row + HALF];
+      square[row] = shuffle(a, b, [](int i) { return i & HALF ? LANES + i - HALF : i; });
+      square[row + HALF] = shuffle(a, b, [](int i) { return i & HALF ? LANES + i : i + HALF; });
+    }
+  if constexpr (HALF > 1) transpose<HALF / 2>(square);
+}
+
 // Add the lanes up until those that are `STOP` apart hold the sums.
 template <int STOP, int SHIFT = LANES / 2>
 inline Vec fold(Vec v) {
