@@ -130,6 +130,22 @@ def test_cells_that_find_the_same_flocks_get_what_they_would_get_alone(tmp_path:
     assert not missing(together)
 
 
+def test_federated_averaging_is_read_from_a_clustered_run_that_removed_nobody(tmp_path: Path) -> None:
+    plan = _plan(tmp_path / "together")
+    todo = [pair for pair in missing(plan) if pair[0].name.startswith("mnist, clean")]
+    clustered, plain = run_cells(plan, todo)
+    assert (
+        clustered.values["honest clients removed"] == 0
+        and plain.twin == clustered.cell == "mnist, clean, CFL"
+    )
+    (alone,) = run_cells(_plan(tmp_path / "alone"), [pair for pair in todo if pair[0].twin])
+    assert alone.twin is None
+    assert (plain.values, plain.curves, plain.config_hash) == (alone.values, alone.curves, alone.config_hash)
+    write_result(plan.results, replace(clustered, values={**clustered.values, "honest clients removed": 1.0}))
+    (split,) = run_cells(plan, [pair for pair in todo if pair[0].twin])
+    assert split.twin is None and split.values == alone.values
+
+
 def test_a_cell_stopped_behind_its_decision_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
     plan, whole = (
         Plan(PAPERS["fl-hc"], "smoke", out=tmp_path / n, tables=("V",)) for n in ("stopped", "whole")

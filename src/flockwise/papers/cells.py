@@ -36,12 +36,21 @@ class Prefix:
 
 
 @dataclass(frozen=True)
+class Twin:
+    """A cell of the same table that another equals as long as a measure of it is 0: what it adds never came to pass."""
+
+    cell: str
+    measure: str
+
+
+@dataclass(frozen=True)
 class Cell:
     """One run of a table or figure.
 
     `config` names a TOML file of the paper; `overrides` are what `flockwise run --set` takes.
     `curves` are kept round by round, for figures. `compute` replaces the run where the experiment is not
     one that a config can say; it is given the cell's name and a seed, and gives curves by name.
+    `twin` is run first, and may answer for this cell too.
     `decides_at` is the only round in which a cell's own options matter: cells of a table that share a beginning
     and find the same flocks in it have the same numbers.
     """
@@ -56,6 +65,7 @@ class Cell:
     arrays: Callable[[Finished], dict[str, list[list[float]]]] | None = None  # small matrices, for figures
     compute: Callable[[str, int], dict[str, list[float]]] | None = None
     decides_at: int | None = None
+    twin: Twin | None = None
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Result:
     command: str = ""
     forked_at: int | None = None
     decided: str | None = None  # what a cell that decides once decided, as a hash
-    twin: str | None = None  # the cell that decided the same and whose numbers these are
+    twin: str | None = None  # the cell whose numbers these are, because they must be the same
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
 

@@ -16,7 +16,7 @@ from flockwise.papers.configs import command, config_of, digest, run_name
 from flockwise.papers.finished import Computed, Finished
 from flockwise.papers.fresh import cell_digest
 from flockwise.papers.results import Result, read_result, result_path, surroundings, write_result
-from flockwise.papers.twins import decision, twin_of
+from flockwise.papers.twins import decision, idle_twin_of, twin_of
 from flockwise.simulation import fork, resume, run
 from flockwise.simulation.runner import Progress
 from flockwise.store import Run, open_run
@@ -65,7 +65,7 @@ def run_cells(
     Cells whose configs come to the same are read from one run. Runs are deleted with their last cell, common
     beginnings at the end, but kept after a stop, to go on from.
     """
-    left, prefixes = list(todo), set[Path]()
+    left, prefixes = sorted(todo, key=lambda pair: pair[0].twin is not None), set[Path]()
     while left:
         cell, seed = left.pop(0)
         finished = None if stop() else _run_cell(plan, cell, seed, stop, prefixes)
@@ -99,6 +99,10 @@ def _run_cell(
         write_result(plan.results, result)
         return result
     config, path = _config(plan, cell, seed), _run_path(plan, cell, seed)
+    idle = idle_twin_of(plan.results, _blank(plan, cell, seed, config, None), cell)
+    if idle:
+        write_result(plan.results, idle)
+        return idle
     calls: _Calls = {"data": plan.data, "stop": stop, "on_round": _told(plan, cell)}
     if cell.prefix:
         at = cell.prefix.at

@@ -1,4 +1,4 @@
-"""Cells that only decide something once, and decide the same, go on alike: the rest is trained once."""
+"""Cells that must give the same numbers are trained once: they decided the same, or one adds what never came to pass."""
 
 import hashlib
 from dataclasses import replace
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from flockwise.papers.results import Result, results_of
+from flockwise.papers.cells import Cell
+from flockwise.papers.results import Result, read_result, result_path, results_of
 from flockwise.store import Run
 
 
@@ -27,3 +28,17 @@ def twin_of(folder: Path, wanted: Result) -> Result | None:
             return replace(wanted, values=found.values, curves=found.curves, arrays=found.arrays,
                            seconds=found.seconds, twin=found.cell)  # fmt: skip
     return None
+
+
+def idle_twin_of(folder: Path, wanted: Result, cell: Cell) -> Result | None:
+    """`wanted` with the numbers of the cell's twin, if that is finished and did nothing that this cell would not."""
+    if cell.twin is None:
+        return None
+    path = result_path(folder, wanted.paper, wanted.scale, wanted.table, cell.twin.cell, wanted.seed)
+    found = read_result(path)
+    if found is None or found.values.get(cell.twin.measure) != 0:
+        return None
+    return replace(
+        wanted, values={measure.name: found.values.get(measure.name) for measure in cell.measures},
+        curves={name: found.curves[name] for name in cell.curves}, seconds=found.seconds, twin=found.cell,
+    )  # fmt: skip

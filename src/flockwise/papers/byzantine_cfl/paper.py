@@ -1,7 +1,7 @@
 """The cells of Byzantine CFL: three data sets, four scenarios, plain and clustered."""
 
 from flockwise.papers.byzantine_cfl import story
-from flockwise.papers.cells import Cell, Measure, Paper
+from flockwise.papers.cells import Cell, Measure, Paper, Twin
 from flockwise.papers.finished import Finished, global_accuracy
 
 PUBLISHED = {  # data set: (FL, CFL) in percent for each scenario, Table 1
@@ -52,7 +52,15 @@ def _cell(scale: str, dataset: str, scenario: str, method: str, published: float
         ]
     overrides = (*SIZES[scale], *data, *model, *lies, *clustered)
     curves = ("alpha_cross", "apart", "accuracy") if clustered else ("accuracy",)
-    return Cell("1", f"{dataset}, {scenario}, {method}", "base", overrides, tuple(measures), curves=curves)
+    # Where nobody is removed, CFL is federated averaging.
+    twin = (
+        Twin(f"{dataset}, clean, CFL", "honest clients removed")
+        if scenario == "clean" and not clustered
+        else None
+    )
+    return Cell(
+        "1", f"{dataset}, {scenario}, {method}", "base", overrides, tuple(measures), curves=curves, twin=twin
+    )
 
 
 def _removed(finished: Finished) -> tuple[float, float]:

@@ -76,4 +76,5 @@ NOTES = """
 - `full` has 60 of the paper's 200 rounds: the paper's removals are over by round 40, and a cell of 60 rounds takes an hour
   and a half of one core.
 - The split is the exact optimum of the paper's equation 4.
+- On clean data, FL is read from the run of CFL if that removed nobody (`twin` in the result's file).
 """
