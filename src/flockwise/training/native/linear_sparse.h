@@ -65,6 +65,7 @@ inline void backward_sparse(const Linear& layer, const Update& update, const flo
       }
       for (int64_t o = 0; o < std::min(LIST_BLOCK, layer.outputs - output); o++) {
         const int32_t* start = lists.output_starts + output + o;
+        if (start[0] == start[1] && update.plain) continue;  // what nobody moves need not come from memory
         const int64_t row = at + o * layer.stride;
         prefetch(update.weights + row + V * LANES, 0, 1, V * LANES);
         Tile<1, V> total;
