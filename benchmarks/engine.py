@@ -56,7 +56,7 @@ PAPERS = {
 }  # a round as the papers have it
 PARTS = ("A", "scaling", "scaling A", "B", "evaluation", "memory")
 # turns, rounds in each, rounds before that do not count: in B, until most clients have been asked once
-TURNS = {"A": (4, 3, 0), "scaling": (4, 1, 0), "scaling A": (8, 3, 0), "B": (10, 30, 300)}
+TURNS = {"A": (4, 3, 0), "scaling": (10, 1, 0), "scaling A": (8, 3, 0), "B": (10, 30, 300)}
 QUICK_TURNS = {"A": (2, 1, 0), "scaling": (1, 1, 0), "scaling A": (2, 1, 0), "B": (3, 20, 50)}
 
 
