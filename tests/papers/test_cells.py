@@ -16,9 +16,10 @@ COUNTS = {"flic": 20, "fl-hc": 88, "byzantine-cfl": 24, "mini-fl": 168, "communi
 def test_every_cell_runs_at_smoke_scale_and_gives_its_numbers(name: str, tmp_path: Path) -> None:
     plan = Plan(PAPERS[name], "smoke", out=tmp_path)
     todo = missing(plan)
-    results = list(run_cells(plan, todo))
+    results = {(result.table, result.cell): result for result in run_cells(plan, todo)}
     assert len(results) == len(todo) == COUNTS[name]
-    for cell, result in zip(plan.cells(), results, strict=True):
+    for cell in plan.cells():
+        result = results[cell.table, cell.name]
         assert set(result.values) == {measure.name for measure in cell.measures}
         first = result.values[cell.measures[0].name]
         assert first is None or math.isfinite(first)

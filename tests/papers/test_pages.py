@@ -1,5 +1,6 @@
 """Verdicts, intervals, pages and drawings."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -100,3 +101,10 @@ def test_the_command_runs_a_table_writes_its_page_and_does_nothing_the_second_ti
 def test_an_unknown_table_is_named_with_the_known_ones(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(app, ["paper", "flic", "--table", "9", "--out", str(tmp_path)])
     assert "known are" in str(outcome.exception)
+
+
+def test_axes_are_numbered_with_round_numbers() -> None:
+    chart = line_chart("t", "round", "accuracy", [("a", [(5.0, 0.1), (300.0, 0.9)])], (0.0, 1.0))
+    numbers = re.findall(r">([0-9.]+)</text>", chart)
+    assert numbers == ["0", "0.2", "0.4", "0.6", "0.8", "1", "50", "100", "150", "200", "250", "300"]
+    assert ">7<" in line_chart("one round", "round", "", [("a", [(7.0, 0.5)])])

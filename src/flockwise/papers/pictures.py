@@ -1,5 +1,6 @@
 """Small line charts and heat maps as SVG, without a plotting library."""
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -25,12 +26,11 @@ def line_chart(
         return round(across, 1), round(down, 1)
 
     parts = _frame(title, x_label, y_label)
-    for step in range(5):
-        y = low + (high - low) * step / 4
+    for y in _ticks(low, high):
         _, down = place(first, y)
         parts.append(f'<path d="M{LEFT} {down}H{WIDTH - RIGHT}" stroke="#ddd"/>')
         parts.append(_text(LEFT - 6, down + 4, f"{y:.4g}", "end"))
-        x = first + (last - first) * step / 4
+    for x in _ticks(first, last) if last - first > 1e-6 else [first]:
         parts.append(_text(place(x, low)[0], HEIGHT - BOTTOM + 16, f"{x:.4g}", "middle"))
     for number, (name, points) in enumerate(lines):
         colour = COLOURS[number % len(COLOURS)]
@@ -101,6 +101,15 @@ def _svg(parts: list[str], width: int, height: int) -> str:
     size = f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11"'
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
     return "\n".join([opening, *parts, "</svg>"]) + "\n"
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers from low to high, a few."""
+    power = 10.0 ** math.floor(math.log10((high - low) / 4))
+    step = power * next(size for size in (1, 2, 5, 10) if (high - low) / (power * size) <= 6)
+    return [
+        number * step for number in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    ]
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:
