@@ -144,6 +144,9 @@ def test_federated_averaging_is_read_from_a_clustered_run_that_removed_nobody(tm
     write_result(plan.results, replace(clustered, values={**clustered.values, "honest clients removed": 1.0}))
     (split,) = run_cells(plan, [pair for pair in todo if pair[0].twin])
     assert split.twin is None and split.values == alone.values
+    write_result(plan.results, replace(clustered, config_hash="another"))
+    (again,) = run_cells(plan, [pair for pair in todo if pair[0].twin])
+    assert again.twin is None and again.values == alone.values
 
 
 def test_a_cell_stopped_behind_its_decision_goes_on_to_the_same_numbers(tmp_path: Path) -> None:

@@ -123,6 +123,22 @@ def test_large_convolutions_take_their_own_steps_where_the_gradient_alone_counts
 
 
 @compiled
+def test_a_large_convolution_is_trained_where_all_else_is_frozen() -> None:
+    module = seeded(*dense(256, 272), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(272, 3))
+    for parameter in list(module.parameters())[1:]:
+        parameter.requires_grad_(False)
+    (x, y), orders, start, recipe = (
+        samples((256, 4, 4), 9),
+        orders_of(9, 1),
+        vector_of(module),
+        Recipe(1, 3, 0.05),
+    )
+    found, _ = GenericTrainer(module, (256, 4, 4), compiled=True).train(start, x, y, orders, recipe)
+    exact, _ = plain_loop(module, x, y, orders, recipe, torch.float64)
+    assert relative_to_update(found, exact, start) < 1e-4
+
+
+@compiled
 def test_shared_or_later_convolutions_take_no_steps_of_their_own() -> None:
     shared = dense(256, 256)
     behind = [nn.Conv2d(3, 256, 3, padding=1), nn.ReLU(), *dense(256, 272)]

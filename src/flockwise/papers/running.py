@@ -99,10 +99,12 @@ def _run_cell(
         write_result(plan.results, result)
         return result
     config, path = _config(plan, cell, seed), _run_path(plan, cell, seed)
-    idle = idle_twin_of(plan.results, _blank(plan, cell, seed, config, None), cell)
-    if idle:
-        write_result(plan.results, idle)
-        return idle
+    twin = next((c for c in plan.paper.cells(plan.scale) if cell.twin and c.name == cell.twin.cell), None)
+    if twin and _done(plan, twin, seed):  # a result of another config says nothing about this cell
+        idle = idle_twin_of(plan.results, _blank(plan, cell, seed, config, None), cell)
+        if idle:
+            write_result(plan.results, idle)
+            return idle
     calls: _Calls = {"data": plan.data, "stop": stop, "on_round": _told(plan, cell)}
     if cell.prefix:
         at = cell.prefix.at
@@ -123,10 +125,10 @@ def _run_cell(
         decided = _decision(path, start, calls, cell.decides_at)
         if decided is None:
             return None
-        twin = twin_of(plan.results, _blank(plan, cell, seed, config, decided))
-        if twin:
-            write_result(plan.results, twin)
-            return twin
+        same = twin_of(plan.results, _blank(plan, cell, seed, config, decided))
+        if same:
+            write_result(plan.results, same)
+            return same
     done = _started_or_resumed(path, start, calls)
     if done.state != "finished":
         return None

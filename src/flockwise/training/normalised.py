@@ -35,17 +35,19 @@ def use_normalised(module: nn.Module) -> bool:
 def stepping_convolutions(module: nn.Module) -> list[PointwiseConv2d]:
     """The large 1x1 convolutions whose `rate` may be set, so that no gradient of theirs is ever in memory.
 
-    Those in a run that gets the samples themselves: it is compiled for all that torch could train it with.
+    Those in a run that gets the samples themselves: it is compiled for all that torch could train it with. And only
+    if all of the run is trained, or there may be no gradient left for which autograd comes by.
     """
     if not isinstance(module, NormalisedSequential):
         return []
-    layers, (start, stop), unshared = list(module), module.runs[0], unshared_parameters(module)
-    if start > 0 or not _takes_samples(layers[0]):
+    (start, stop), unshared = module.runs[0], unshared_parameters(module)
+    run = list(module)[:stop]
+    frozen = any(not parameter.requires_grad for layer in run for parameter in layer.parameters())
+    if start > 0 or frozen or not _takes_samples(run[0]):
         return []
     return [
-        layer for layer in layers[:stop]
-        if isinstance(layer, PointwiseConv2d) and layer.weight.requires_grad
-        and layer.weight.numel() >= LARGE and id(layer.weight) in unshared
+        layer for layer in run
+        if isinstance(layer, PointwiseConv2d) and layer.weight.numel() >= LARGE and id(layer.weight) in unshared
     ]  # fmt: skip
 
 
