@@ -35,6 +35,7 @@ CHAINS = {  # layers, and the shape of the images
     "1x1, deeper than a strip": (dense(528, 16), (2, 528, 3, 3)),
     "depthwise": (depthwise(32), (4, 32, 7, 6)),
     "depthwise, stride 2": (depthwise(16, 2), (4, 16, 7, 6)),
+    "depthwise, stride 2, odd": (depthwise(32, 2), (4, 32, 6, 5)),
     "depthwise, one pixel": (depthwise(16), (4, 16, 1, 1)),
     "a chain": ([*dense(3, 32, 3), *depthwise(32), *dense(32, 48), *depthwise(48, 2), *dense(48, 80)], (3, 3, 8, 9)),
     "a chain inside": ([*depthwise(16, 2), *dense(16, 32), *dense(32, 16), *depthwise(16)], (5, 16, 8, 7)),
@@ -108,41 +109,48 @@ def test_small_steps_follow_the_usual_loop_closely() -> None:
 
 
 @compiled
-def test_large_convolutions_take_their_own_steps_where_the_gradient_alone_counts() -> None:
-    layers = [*dense(16, 256), *depthwise(256, 2), *dense(256, 272), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
-    module = seeded(*layers, nn.Linear(272, 3))
+def test_a_run_takes_its_own_steps_where_the_gradient_alone_counts() -> None:
+    layers = [
+        *dense(16, 48),
+        *depthwise(48, 2),
+        *dense(48, 80),
+        *depthwise(80),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+    ]
+    module = seeded(*layers, nn.Linear(80, 3))
     (x, y), orders, start = samples((16, 6, 6), 23), orders_of(23, 2), vector_of(module)
     trainer = GenericTrainer(module, (16, 6, 6), compiled=True)
-    (large,) = trainer._stepping
-    assert large.weight.shape == (272, 256, 1, 1)
+    (steps,) = trainer._stepping
+    assert len(steps.moved) == 9  # of all layers but the first: weights, and both of the normalisation
     for recipe, own in ((Recipe(2, 5, 0.05), True), (Recipe(2, 5, 0.05, momentum=0.5), False)):
         found, _ = trainer.train(start, x, y, orders, recipe)
         exact, _ = plain_loop(module, x, y, orders, recipe, torch.float64)
-        assert (large.rate is not None) == own
+        assert (steps.rate is not None) == own
         assert relative_to_update(found, exact, start) < 1e-4
 
 
 @compiled
-def test_a_large_convolution_is_trained_where_all_else_is_frozen() -> None:
-    module = seeded(*dense(256, 272), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(272, 3))
-    for parameter in list(module.parameters())[1:]:
-        parameter.requires_grad_(False)
+def test_a_convolution_is_trained_where_all_else_is_frozen() -> None:
+    module = seeded(*dense(16, 32), *dense(32, 48), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(48, 3))
+    for name, parameter in module.named_parameters():
+        parameter.requires_grad_(name == "3.weight")
     (x, y), orders, start, recipe = (
-        samples((256, 4, 4), 9),
+        samples((16, 4, 4), 9),
         orders_of(9, 1),
         vector_of(module),
         Recipe(1, 3, 0.05),
     )
-    found, _ = GenericTrainer(module, (256, 4, 4), compiled=True).train(start, x, y, orders, recipe)
+    found, _ = GenericTrainer(module, (16, 4, 4), compiled=True).train(start, x, y, orders, recipe)
     exact, _ = plain_loop(module, x, y, orders, recipe, torch.float64)
     assert relative_to_update(found, exact, start) < 1e-4
 
 
 @compiled
-def test_shared_or_later_convolutions_take_no_steps_of_their_own() -> None:
-    shared = dense(256, 256)
-    behind = [nn.Conv2d(3, 256, 3, padding=1), nn.ReLU(), *dense(256, 272)]
-    for layers, shape in (([*shared, nn.Tanh(), *shared], (256, 4, 4)), (behind, (3, 4, 4))):
+def test_shared_or_later_runs_take_no_steps_of_their_own() -> None:
+    shared = [*dense(16, 16), *dense(16, 16)]
+    behind = [nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), *dense(16, 32), *dense(32, 16)]
+    for layers, shape in (([*shared, nn.Tanh(), *shared], (16, 4, 4)), (behind, (3, 4, 4))):
         assert GenericTrainer(seeded(*layers), shape, compiled=True)._stepping == []
 
 

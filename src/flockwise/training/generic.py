@@ -2,7 +2,7 @@
 
 Faster than the usual loop because there is no DataLoader and no optimiser object, because images have their
 channels last in memory or in blocks, because 1x1 convolutions are matrix products, because large linear
-layers (and 1x1 convolutions in compiled runs) take their own steps, because the last layer does without
+layers (and compiled runs of layers) take their own steps, because the last layer does without
 autograd, and because convolutions with rectifier and maximum or batch normalisation use the native kernels
 where there are any. One model at a time on one thread: batching several clients (vmap), torch.compile and
 intra-op threads were all slower when measured.
@@ -24,8 +24,8 @@ from flockwise.training.fused import use_fused
 from flockwise.training.head import head_of, loss_sum
 from flockwise.training.inputs import as_tensor, check_lengths, check_orders, check_samples
 from flockwise.training.memory import keep_freed_memory
-from flockwise.training.normalised import stepping_convolutions, use_normalised
-from flockwise.training.pointwise import PointwiseConv2d, use_pointwise
+from flockwise.training.normalised import RunSteps, use_normalised, use_run_steps
+from flockwise.training.pointwise import use_pointwise
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
 from flockwise.training.stepping import SteppingLinear, use_stepping
 from flockwise.types import Vector
@@ -46,17 +46,17 @@ class GenericTrainer:
         self._device = torch.device(device)
         self._module = copy.deepcopy(module).to(self._device)
         use_pointwise(self._module)
-        self._stepping: list[SteppingLinear | PointwiseConv2d] = [*use_stepping(self._module)]
+        self._stepping: list[SteppingLinear | RunSteps] = [*use_stepping(self._module)]
         if len(sample_shape) == 3:
             self._module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.compiled = False
         if compiled and self._device.type == "cpu":
             self.compiled = any([use_normalised(self._module), use_fused(self._module)])
-            self._stepping += stepping_convolutions(self._module)
+            self._stepping += use_run_steps(self._module)
         self._blocked = self._device.type == "cpu" and use_blocked(self._module)
         self._head = head_of(self._module, flat=len(sample_shape) == 1)
         if self._head:
-            self._stepping = [layer for layer in self._stepping if layer is not self._head.layer]
+            self._stepping = [steps for steps in self._stepping if steps is not self._head.layer]
         self._parameters: list[torch.Tensor] = [p for p in self._module.parameters() if p.requires_grad]
 
     def train(
@@ -132,9 +132,9 @@ class GenericTrainer:
     def _choose_steps(self, recipe: Recipe) -> list[torch.Tensor]:
         """Let layers take their own steps if these need the gradient alone; the other parameters."""
         plain = not (recipe.momentum or recipe.weight_decay or recipe.proximal)
-        for layer in self._stepping:
-            layer.rate = recipe.learning_rate if plain else None
-        own = {id(layer.weight) for layer in self._stepping if plain}
+        for steps in self._stepping:
+            steps.rate = recipe.learning_rate if plain else None
+        own = {id(parameter) for steps in self._stepping if plain for parameter in steps.moved}
         return [parameter for parameter in self._parameters if id(parameter) not in own]
 
     def _tensors(self, x: Samples, y: Classes) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,8 +9,7 @@ from torch import nn
 from flockwise.errors import EngineError
 from flockwise.native import load_library
 from flockwise.training.native.loading import FLAGS
-from flockwise.training.pointwise import PointwiseConv2d
-from flockwise.training.stepping import LARGE, unshared_parameters
+from flockwise.training.stepping import unshared_parameters
 
 _PAD = 16  # channels that the kernels take at a time
 
@@ -32,23 +31,35 @@ def use_normalised(module: nn.Module) -> bool:
     return any(found)
 
 
-def stepping_convolutions(module: nn.Module) -> list[PointwiseConv2d]:
-    """The large 1x1 convolutions whose `rate` may be set, so that no gradient of theirs is ever in memory.
+class RunSteps:
+    """The parameters of a run that the kernels move themselves, by `rate` times their gradients, unless it is None.
 
-    Those in a run that gets the samples themselves: it is compiled for all that torch could train it with. And only
-    if all of the run is trained, or there may be no gradient left for which autograd comes by.
+    No gradient of theirs is ever in memory, and autograd has little left to do.
+    """
+
+    rate: float | None = None
+
+    def __init__(self, moved: list[torch.Tensor]) -> None:
+        self.moved = moved
+
+
+def use_run_steps(module: nn.Module) -> list[RunSteps]:
+    """Let a run of an `nn.Sequential` that gets the samples themselves take its own steps; at most one.
+
+    It is compiled for all that torch could train it with. The first layer leaves its gradients to autograd, which
+    would not come by otherwise. All must be trained, by gradients from the run alone.
     """
     if not isinstance(module, NormalisedSequential):
         return []
     (start, stop), unshared = module.runs[0], unshared_parameters(module)
-    run = list(module)[:stop]
-    frozen = any(not parameter.requires_grad for layer in run for parameter in layer.parameters())
-    if start > 0 or frozen or not _takes_samples(run[0]):
+    layers = list(module)[:stop]
+    parameters = [parameter for layer in layers for parameter in layer.parameters()]
+    own = all(parameter.requires_grad and id(parameter) in unshared for parameter in parameters)
+    in_place = all(_is_in_rows(layer) for layer in layers if isinstance(layer, nn.Conv2d))
+    if start > 0 or not own or not in_place or not _takes_samples(layers[0]):
         return []
-    return [
-        layer for layer in run
-        if isinstance(layer, PointwiseConv2d) and layer.weight.numel() >= LARGE and id(layer.weight) in unshared
-    ]  # fmt: skip
+    module.steps = RunSteps([parameter for layer in layers[3:] for parameter in layer.parameters()])
+    return [module.steps]
 
 
 class NormalisedSequential(nn.Sequential):
@@ -56,6 +67,7 @@ class NormalisedSequential(nn.Sequential):
 
     kernels: ctypes.CDLL
     runs: list[tuple[int, int]]  # first and last + 1 of the layers of each
+    steps: RunSteps | None = None  # of the first run
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Evaluation takes the usual way."""
@@ -64,7 +76,8 @@ class NormalisedSequential(nn.Sequential):
             images = _apply(layers[done:start], images)
             triples = [_Triple(*layers[at : at + 3]) for at in range(start, stop, 3)]  # type: ignore[arg-type]
             if _fits_images(triples, images):
-                images = _chained(self.kernels, triples, images)
+                rate = self.steps.rate if self.steps and start == 0 else None
+                images = _chained(self.kernels, triples, images, rate)
             else:
                 images = _apply(layers[start:stop], images)
             done = stop
@@ -86,15 +99,17 @@ class _Layer(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("weights", "norm_weight", "norm_bias")),
         *((name, ctypes.c_void_p) for name in ("running_mean", "running_variance")),
         *((name, ctypes.c_double) for name in ("epsilon", "momentum")),
-        *((name, ctypes.c_void_p) for name in ("weight_target", "norm_weight_gradient", "norm_bias_gradient")),
+        *((name, ctypes.c_void_p) for name in ("weight_target", "norm_weight_target", "norm_bias_target")),
         ("factor", ctypes.c_double),
     ]  # fmt: skip
 
 
-def _chained(kernels: ctypes.CDLL, triples: list[_Triple], images: torch.Tensor) -> torch.Tensor:
-    parameters = [tensor for t in triples for tensor in (t.conv.weight, t.norm.weight, t.norm.bias)]
+def _chained(
+    kernels: ctypes.CDLL, triples: list[_Triple], images: torch.Tensor, rate: float | None
+) -> torch.Tensor:
+    parameters = [tensor for t in triples[: None if rate is None else 1] for tensor in _parameters(t)]
     torch._foreach_add_([t.norm.num_batches_tracked for t in triples], 1)  # type: ignore[misc]
-    result: torch.Tensor = _Chain.apply(kernels, triples, images, *parameters)  # type: ignore[no-untyped-call]
+    result: torch.Tensor = _Chain.apply(kernels, triples, rate, images, *parameters)  # type: ignore[no-untyped-call]
     return result
 
 
@@ -104,44 +119,57 @@ class _Chain(torch.autograd.Function):
         ctx: Any,
         kernels: ctypes.CDLL,
         triples: list[_Triple],
+        rate: float | None,
         images: torch.Tensor,
         *parameters: torch.Tensor,
     ) -> torch.Tensor:
         pixels = images.permute(0, 2, 3, 1).contiguous()
-        weights = [_rows(t.conv, t.conv.weight.detach()) for t in triples]
+        weights = [_rows(t.conv) for t in triples]
         layers = _layers(triples, pixels, weights)
         memory = torch.empty(_call(kernels, "floats", layers, len(pixels)))
         height, width = _size_after(layers[-1])
         result = torch.empty((len(pixels), height, width, layers[-1].outputs))
         _checked(kernels, "forward", layers, len(pixels), pixels, memory, result)
         ctx.save_for_backward(pixels, memory, *weights)
-        ctx.kernels, ctx.triples, ctx.layers = kernels, triples, layers
+        ctx.kernels, ctx.triples, ctx.layers, ctx.rate = kernels, triples, layers, rate
         return result.permute(0, 3, 1, 2)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         pixels, memory, *weights = ctx.saved_tensors
         gradient = gradients[0].permute(0, 2, 3, 1).contiguous()
-        found: list[torch.Tensor | None] = []
-        for (conv, _, _), layer, rows in zip(ctx.triples, ctx.layers, weights, strict=True):
-            rate = conv.rate if isinstance(conv, PointwiseConv2d) else None
-            target = torch.zeros_like(rows) if rate is None else rows
-            norms = torch.empty(layer.outputs), torch.empty(layer.outputs)
-            layer.weight_target, layer.factor = target.data_ptr(), 1.0 if rate is None else -rate
-            layer.norm_weight_gradient, layer.norm_bias_gradient = (norm.data_ptr() for norm in norms)
-            found += [_like_torch(conv, target) if rate is None else None, *norms]
-        back = torch.empty_like(pixels) if ctx.needs_input_grad[2] else None
+        found: list[torch.Tensor] = []
+        for at, (triple, layer, rows) in enumerate(zip(ctx.triples, ctx.layers, weights, strict=True)):
+            if ctx.rate is None or at == 0:
+                targets = [torch.zeros_like(rows), torch.zeros(layer.outputs), torch.zeros(layer.outputs)]
+                found += [_like_torch(triple.conv, targets[0]), *targets[1:]]
+                layer.factor = 1.0
+            else:
+                targets, layer.factor = [rows, triple.norm.weight, triple.norm.bias], -ctx.rate
+            layer.weight_target, layer.norm_weight_target, layer.norm_bias_target = (
+                t.data_ptr() for t in targets
+            )
+        back = torch.empty_like(pixels) if ctx.needs_input_grad[3] else None
         _checked(ctx.kernels, "backward", ctx.layers, len(pixels), pixels, memory, gradient, back)
-        return None, None, back.permute(0, 3, 1, 2) if back is not None else None, *found
+        return None, None, None, back.permute(0, 3, 1, 2) if back is not None else None, *found
 
 
-def _rows(conv: nn.Conv2d, weight: torch.Tensor) -> torch.Tensor:
-    """The weights as the kernels want them."""
-    return weight.permute((2, 3, 1, 0) if conv.groups > 1 else (0, 2, 3, 1)).contiguous()
+def _parameters(triple: _Triple) -> tuple[torch.Tensor, ...]:
+    return triple.conv.weight, triple.norm.weight, triple.norm.bias
+
+
+def _rows(conv: nn.Conv2d) -> torch.Tensor:
+    """The weights as the kernels want them: mostly as they are."""
+    weight = conv.weight.detach()
+    return weight.contiguous() if conv.groups > 1 else weight.permute(0, 2, 3, 1).contiguous()
+
+
+def _is_in_rows(conv: nn.Conv2d) -> bool:
+    return _rows(conv).data_ptr() == conv.weight.data_ptr()
 
 
 def _like_torch(conv: nn.Conv2d, rows: torch.Tensor) -> torch.Tensor:
-    return rows.permute((3, 2, 0, 1) if conv.groups > 1 else (0, 3, 1, 2))
+    return rows if conv.groups > 1 else rows.permute(0, 3, 1, 2)
 
 
 def _layers(

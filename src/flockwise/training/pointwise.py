@@ -6,12 +6,7 @@ from torch.nn import functional
 
 
 class PointwiseConv2d(nn.Conv2d):
-    """A 1x1 convolution with stride 1 that multiplies all pixels with the weights at once.
-
-    `rate` is for compiled steps (normalised.py): with it they move the weights themselves by so much of the gradient.
-    """
-
-    rate: float | None = None
+    """A 1x1 convolution with stride 1 that multiplies all pixels with the weights at once."""
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """The same values as `nn.Conv2d` up to rounding, with the channels last in memory."""

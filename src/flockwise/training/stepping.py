@@ -19,6 +19,11 @@ class SteppingLinear(nn.Linear):
 
     rate: float | None = None
 
+    @property
+    def moved(self) -> list[torch.Tensor]:
+        """What gets no gradient if there is a rate."""
+        return [self.weight]
+
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """The same values as `nn.Linear`."""
         if self.rate is None or not torch.is_grad_enabled():

@@ -15,11 +15,11 @@ struct ChainLayer {
   int64_t depthwise;                // 1: 3x3, each channel for itself; 0: all channels
   int64_t channels, height, width;  // of the input
   int64_t outputs, kernel, stride;  // padded so that stride 1 keeps the size; dense beyond the first: 1x1, stride 1
-  const float* weights;             // [outputs][kernel * kernel][channels], depthwise: [9][channels]
+  const float* weights;             // [outputs][kernel * kernel][channels], depthwise: [channels][9]
   Normalisation norm;
-  // Backward: factor times the gradient is added to weight_target, which are zeros, or with minus the learning rate the
-  // weights themselves. The others are written.
-  float *weight_target, *norm_weight_gradient, *norm_bias_gradient;
+  // Backward: factor times the gradients is added to these, which are zeros, or with minus the learning rate the
+  // parameters themselves.
+  float *weight_target, *norm_weight_target, *norm_bias_target;
   double factor;
 
   int64_t out_height() const { return (height - 1) / stride + 1; }
@@ -53,6 +53,7 @@ class Chain {
   void backward_dense(size_t l, const Gradient& own, Gradient* next, const float* gradient, float* back);
   void backward_depthwise(size_t l, const Gradient& own, Gradient* next, const float* gradient, float* back);
   void gather(size_t l, int64_t first, int64_t count, float* block, int64_t stride) const;
+  Buffer<float> taps_of(size_t l) const;
   Gradient gradient_of(size_t l) const;
 
   std::vector<ChainLayer> layers_;
@@ -106,6 +107,15 @@ inline void Chain::gather(size_t l, int64_t first, int64_t count, float* block, 
   }
 }
 
+// The weights of a depthwise convolution, tap by tap.
+inline Buffer<float> Chain::taps_of(size_t l) const {
+  const ChainLayer& layer = layers_[l];
+  Buffer<float> taps(TAPS * layer.channels, false);
+  for (int64_t c = 0; c < layer.channels; c++)
+    for (int t = 0; t < TAPS; t++) taps[t * layer.channels + c] = layer.weights[c * TAPS + t];
+  return taps;
+}
+
 inline void Chain::forward_dense(size_t l, Moments& moments) {
   const ChainLayer& layer = layers_[l];
   const int64_t depth = layer.depth(), stride = spread(depth);
@@ -123,12 +133,12 @@ inline void Chain::forward_depthwise(size_t l, Moments& moments) {
   const Depthwise conv = layers_[l].shape();
   const int64_t pixels = layers_[l].pixels(), together = std::max<int64_t>(1, ROW_BLOCK / pixels);
   Activated source = below(l);
-  Buffer<float> image(conv.bordered());
+  Buffer<float> image(conv.bordered()), taps = taps_of(l);
   for (int64_t b = 0; b < batch_; b++, source.values += conv.height * conv.width * conv.channels) {
     float* results = values_[l] + b * pixels * conv.channels;
     for (int64_t c = 0; c < conv.channels; c += PAD) {
       fill_bordered(conv, image, [&](int64_t lane) { return source.column(c + lane); });
-      flockwise::forward(conv, image, layers_[l].weights + c, results + c);
+      flockwise::forward(conv, image, taps + c, results + c);
     }
     const int64_t ready = b % together + 1;
     if (ready == together || b + 1 == batch_)
@@ -188,9 +198,8 @@ inline void Chain::backward_depthwise(size_t l, const Gradient& own, Gradient* n
   const int64_t together = std::max<int64_t>(1, ROW_BLOCK / area);
   Activated source = below(l);
   const float* values = values_[l];
-  const bool scattered = back && conv.stride > 1;
-  Buffer<float> image(conv.bordered()), slopes(conv.after().bordered()), back_image(scattered ? conv.bordered() : 0);
-  Buffer<float> weight_gradient(TAPS * conv.channels);
+  Buffer<float> image(conv.bordered()), slopes(conv.after().bordered());
+  Buffer<float> weight_gradient(TAPS * conv.channels), taps = taps_of(l);
   for (int64_t b = 0; b < batch_; b++) {
     float* target = back ? back + b * area * conv.channels : nullptr;
     for (int64_t c = 0; c < conv.channels; c += PAD) {
@@ -198,14 +207,8 @@ inline void Chain::backward_depthwise(size_t l, const Gradient& own, Gradient* n
                     [&](int64_t lane) { return own.norm.column(values, gradient, c + lane); });
       fill_bordered(conv, image, [&](int64_t lane) { return source.column(c + lane); });
       backward_weights(conv, image, slopes, weight_gradient + c);
-      if (back && !scattered) flockwise::forward<true>(conv, slopes, layer.weights + c, target + c);
-      if (!scattered) continue;
-      std::memset(back_image, 0, conv.bordered() * sizeof(float));
-      backward_pixels(conv, layer.weights + c, slopes, back_image);
-      for (int64_t y = 0; y < conv.height; y++)
-        for (int64_t x = 0; x < conv.width; x++)
-          std::memcpy(target + (y * conv.width + x) * conv.channels + c,
-                      back_image + (y + 1) * conv.line() + (x + 1) * PAD, PAD * sizeof(float));
+      if (back && conv.stride == 1) flockwise::forward<true>(conv, slopes, taps + c, target + c);
+      if (back && conv.stride == 2) backward_halved(conv, taps + c, slopes, target + c);
     }
     const int64_t ready = b % together + 1, first = (b + 1 - ready) * area * conv.channels;
     if (next && (ready == together || b + 1 == batch_))
@@ -214,7 +217,9 @@ inline void Chain::backward_depthwise(size_t l, const Gradient& own, Gradient* n
     values += pixels * conv.channels;
     gradient += pixels * conv.channels;
   }
-  for (int64_t i = 0; i < TAPS * conv.channels; i++) layer.weight_target[i] += float(layer.factor) * weight_gradient[i];
+  for (int64_t c = 0; c < conv.channels; c++)
+    for (int t = 0; t < TAPS; t++)
+      layer.weight_target[c * TAPS + t] += float(layer.factor) * weight_gradient[t * conv.channels + c];
 }
 
 inline void Chain::backward(const float* gradient, float* back) {
@@ -226,7 +231,7 @@ inline void Chain::backward(const float* gradient, float* back) {
   own.norm.add(values_[l], gradient, rows(l));
   for (;; l--) {
     const ChainLayer& layer = layers_[l];
-    own.norm.finish(rows(l), layer.norm_weight_gradient, layer.norm_bias_gradient);
+    own.norm.finish(rows(l), layer.factor, layer.norm_weight_target, layer.norm_bias_target);
     Gradient next = gradient_of(l ? l - 1 : 0);
     float* target = l ? static_cast<float*>(room[l % 2]) : back;
     if (layer.depthwise) backward_depthwise(l, own, l ? &next : nullptr, gradient, target);

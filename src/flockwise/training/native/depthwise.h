@@ -19,15 +19,19 @@ struct Depthwise {
 };
 
 // The image inside its border, columns(lane)(pixel); the border is left alone.
+template <class Columns, int... V>
+inline void fill_bordered(const Depthwise& conv, float* image, Columns columns, std::integer_sequence<int, V...>) {
+  const decltype(columns(0)) column[] = {columns(V * LANES)...};
+  for (int64_t y = 0; y < conv.height; y++) {
+    float* line = image + (y + 1) * conv.line() + PAD;
+    for (int64_t x = 0; x < conv.width; x++)
+      (store(line + x * PAD + V * LANES, column[V](y * conv.width + x)), ...);
+  }
+}
+
 template <class Columns>
 inline void fill_bordered(const Depthwise& conv, float* image, Columns columns) {
-  for (int64_t v = 0; v < PAD; v += LANES) {
-    const auto column = columns(v);
-    for (int64_t y = 0; y < conv.height; y++) {
-      float* line = image + (y + 1) * conv.line() + PAD + v;
-      for (int64_t x = 0; x < conv.width; x++) store(line + x * PAD, column(y * conv.width + x));
-    }
-  }
+  fill_bordered(conv, image, columns, std::make_integer_sequence<int, GROUP_VECTORS>{});
 }
 
 // weights and results point to the first of the channels: taps and pixels are `channels` numbers apart.
@@ -77,22 +81,26 @@ inline void backward_weights(const Depthwise& conv, const float* image, const fl
   }
 }
 
-// The gradient of the image for any stride, added to `back`, which has a border too.
-inline void backward_pixels(const Depthwise& conv, const float* weights, const float* gradient, float* back) {
+// The gradient of the image for stride 2, four pixels at a time: even lines and columns are met by the middle taps
+// alone, odd ones by the outer taps of the gradients on both sides.
+inline void backward_halved(const Depthwise& conv, const float* weights, const float* gradient, float* results) {
+  const int64_t line = conv.after().line(), below = conv.width * conv.channels, beside = conv.channels;
 #pragma GCC unroll 4
   for (int v = 0; v < GROUP_VECTORS; v++) {
-    Vec taps[TAPS];
+    Vec tap[TAPS];
 #pragma GCC unroll 9
-    for (int t = 0; t < TAPS; t++) taps[t] = load_once(weights + t * conv.channels + v * LANES);
-    for (int64_t y = 0; y < conv.out_height(); y++) {
-      const float* from = gradient + (y + 1) * conv.after().line() + PAD + v * LANES;
-      for (int64_t x = 0; x < conv.out_width(); x++, from += PAD) {
-        float* pixels = back + conv.corner(y, x) + v * LANES;
-        const Vec slope = load_once(from);
-#pragma GCC unroll 9
-        for (int t = 0; t < TAPS; t++) store(pixels + conv.tap(t), load(pixels + conv.tap(t)) + slope * taps[t]);
+    for (int t = 0; t < TAPS; t++) tap[t] = load_once(weights + t * conv.channels + v * LANES);
+    for (int64_t y = 0; y < conv.out_height(); y++)
+      for (int64_t x = 0; x < conv.out_width(); x++) {
+        const float* from = gradient + (y + 1) * line + (x + 1) * PAD + v * LANES;
+        float* result = results + 2 * y * below + 2 * x * beside + v * LANES;
+        const Vec here = load(from), right = load(from + PAD), down = load(from + line), far = load(from + line + PAD);
+        const bool wide = 2 * x + 1 < conv.width, high = 2 * y + 1 < conv.height;
+        store(result, tap[4] * here);
+        if (wide) store(result + beside, tap[5] * here + tap[3] * right);
+        if (high) store(result + below, tap[7] * here + tap[1] * down);
+        if (wide && high) store(result + below + beside, tap[8] * here + tap[6] * right + tap[2] * down + tap[0] * far);
       }
-    }
   }
 }
 

@@ -20,7 +20,8 @@ struct Channels {
 
 inline Vec rectified(Vec value) { return value < 0.0f ? Vec{} : value; }  // in this order NaN stays NaN
 
-// Mean and squared deviations of the columns of a matrix that comes in blocks of rows (Chan et al.).
+// Mean and squared deviations of the columns of a matrix that comes in blocks of rows (Chan et al.). Within a block, of
+// the distances from its first row: with n rows they lose at most n times as much to rounding as from the mean.
 struct Moments {
   int64_t channels, seen;
   double *mean, *squares;
@@ -28,21 +29,21 @@ struct Moments {
   void add(const float* rows, int64_t count) {
     const double share = double(count) / double(seen + count);
     for (int64_t c = 0; c < channels; c += PAD) {
-      Vec total[GROUP_VECTORS] = {}, spread[GROUP_VECTORS] = {}, middle[GROUP_VECTORS];
-      for (int64_t r = 0; r < count; r++)
+      Vec total[GROUP_VECTORS] = {}, squared[GROUP_VECTORS] = {}, first[GROUP_VECTORS];
 #pragma GCC unroll 4
-        for (int v = 0; v < GROUP_VECTORS; v++) total[v] += load(rows + r * channels + c + v * LANES);
-#pragma GCC unroll 4
-      for (int v = 0; v < GROUP_VECTORS; v++) middle[v] = total[v] / float(count);
-      for (int64_t r = 0; r < count; r++)
+      for (int v = 0; v < GROUP_VECTORS; v++) first[v] = load_once(rows + c + v * LANES);
+      for (int64_t r = 1; r < count; r++)
 #pragma GCC unroll 4
         for (int v = 0; v < GROUP_VECTORS; v++) {
-          const Vec off = load(rows + r * channels + c + v * LANES) - middle[v];
-          spread[v] += off * off;
+          const Vec off = load(rows + r * channels + c + v * LANES) - first[v];
+          total[v] += off;
+          squared[v] += off * off;
         }
       for (int i = 0; i < PAD; i++) {
-        const double delta = double(middle[i / LANES][i % LANES]) - mean[c + i];
-        squares[c + i] += double(spread[i / LANES][i % LANES]) + delta * delta * double(seen) * share;
+        const double middle = double(total[i / LANES][i % LANES]) / double(count);
+        const double spread = double(squared[i / LANES][i % LANES]) - middle * middle * double(count);
+        const double delta = double(first[i / LANES][i % LANES]) + middle - mean[c + i];
+        squares[c + i] += (spread < 0 ? 0 : spread) + delta * delta * double(seen) * share;
         mean[c + i] += delta * share;
       }
     }
@@ -121,10 +122,11 @@ struct NormalisationGradient {
     }
   }
 
-  void finish(int64_t rows, float* weight_gradient, float* bias_gradient) const {
+  // factor times the gradients of the parameters is added to the targets.
+  void finish(int64_t rows, double factor, float* weight_target, float* bias_target) const {
     for (int64_t c = 0; c < channels; c++) {
-      weight_gradient[c] = float(product[c] * of.inverse[c]);
-      bias_gradient[c] = float(sum[c]);
+      weight_target[c] += float(factor * product[c] * of.inverse[c]);
+      bias_target[c] += float(factor * sum[c]);
       slope[c] = of.scale[c];
       pull[c] = float(-double(of.scale[c]) * of.inverse[c] * of.inverse[c] * product[c] / double(rows));
       offset[c] = float(-double(of.scale[c]) * sum[c] / double(rows));
