@@ -94,13 +94,22 @@ def test_a_client_without_training_data_is_missing_from_the_answer() -> None:
 def test_only_changed_models_are_tested_again(monkeypatch: pytest.MonkeyPatch) -> None:
     engine, tested = _engine(1), []
     handle = engine._handle
-    monkeypatch.setattr(engine, "_handle", lambda job: tested.extend(job["clients"]) or handle(job))
+    monkeypatch.setattr(engine, "_handle", lambda job: tested.extend(job.get("clients", [])) or handle(job))
     models = _plan(models=2).models
     first = engine.evaluate(1, models, np.array([0, 0, 1, 1]))
     assert tested == [0, 1, 2, 3]
     second = engine.evaluate(2, models, np.array([0, 1, 1, 1]))
     assert tested == [0, 1, 2, 3, 1]
     assert first.accuracy[0] == second.accuracy[0]
+    plan = _plan(models=2)
+    jobs = engine.train(plan)  # with the same models
+    changed = plan.models.copy()
+    changed[1, -1] += jobs[0].update[-1] + 1
+    third = engine.evaluate(3, changed, np.array([0, 1, 1, 1]))
+    assert tested == [0, 1, 2, 3, 1, 1, 2, 3]
+    assert third.loss[0] == second.loss[0] and (third.loss[1:] != second.loss[1:]).all()
+    engine.evaluate(4, models, np.array([0, 1, 1, 1]))
+    assert tested == [0, 1, 2, 3, 1, 1, 2, 3, 1, 2, 3]
 
 
 def test_a_worker_that_dies_is_an_error_that_says_what_to_do() -> None:
