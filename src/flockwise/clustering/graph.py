@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy  # its parts are loaded when first used, which most runs never do
 
 from flockwise.clustering.checks import check_square
 from flockwise.errors import InputError
@@ -31,7 +31,7 @@ class Graph(NamedTuple):
 
 def read_graph(similarity: Any, self_loops: bool) -> Graph:
     """Check a similarity matrix and make a graph of it; NaN means never compared, so no edge."""
-    if sparse.issparse(similarity):
+    if scipy.sparse.issparse(similarity):
         weights, loops = _read_sparse(similarity)
     else:
         weights, loops = _read_dense(similarity)
@@ -44,8 +44,8 @@ def read_graph(similarity: Any, self_loops: bool) -> Graph:
 def aggregate(graph: Graph, labels: np.ndarray, count: int) -> Graph:
     """One node for each community; the weight inside it is kept in its strength alone."""
     nodes = np.arange(graph.nodes)
-    member = sparse.csr_array((np.ones(graph.nodes), (nodes, labels)), shape=(graph.nodes, count))
-    if sparse.issparse(graph.weights):
+    member = scipy.sparse.csr_array((np.ones(graph.nodes), (nodes, labels)), shape=(graph.nodes, count))
+    if scipy.sparse.issparse(graph.weights):
         weights = (member.T @ graph.weights @ member).tocsr()
         weights = weights.toarray() if count <= DENSE_LIMIT else weights
     else:
@@ -64,13 +64,15 @@ def content_order(graph: Graph) -> np.ndarray:
 
     Strengths are added up as integers, because sums of floats depend on the order of their terms.
     """
-    values = graph.weights.data if sparse.issparse(graph.weights) else graph.weights
+    values = graph.weights.data if scipy.sparse.issparse(graph.weights) else graph.weights
     largest = float(values.max()) if values.size else 0.0
     if largest == 0:
         return np.arange(graph.nodes)
     exact = (values * (2**40 / largest)).astype(np.int64)
-    if sparse.issparse(graph.weights):
-        exact = sparse.csr_array((exact, graph.weights.indices, graph.weights.indptr), graph.weights.shape)
+    if scipy.sparse.issparse(graph.weights):
+        exact = scipy.sparse.csr_array(
+            (exact, graph.weights.indices, graph.weights.indptr), graph.weights.shape
+        )
     return np.argsort(np.asarray(exact.sum(axis=1)).reshape(-1), kind="stable")
 
 
@@ -90,7 +92,7 @@ def _read_dense(similarity: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _read_sparse(similarity: Any) -> tuple[Any, np.ndarray]:
     check_square(similarity.shape, "similarity")
-    weights = sparse.csr_array(similarity, dtype=np.float64, copy=True)
+    weights = scipy.sparse.csr_array(similarity, dtype=np.float64, copy=True)
     weights.sum_duplicates()
     weights.data[np.isnan(weights.data)] = 0.0
     weights.eliminate_zeros()
@@ -105,8 +107,8 @@ def _read_sparse(similarity: Any) -> tuple[Any, np.ndarray]:
 
 
 def _without_diagonal(weights: Any) -> Any:
-    if sparse.issparse(weights):
-        weights = (weights - sparse.diags_array(weights.diagonal())).tocsr()
+    if scipy.sparse.issparse(weights):
+        weights = (weights - scipy.sparse.diags_array(weights.diagonal())).tocsr()
         weights.eliminate_zeros()
         weights.sort_indices()
         return weights

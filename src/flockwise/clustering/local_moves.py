@@ -1,7 +1,7 @@
 """Moving single nodes between communities while modularity rises: the inner loop of Louvain and Leiden."""
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from flockwise.clustering.graph import Graph
 
@@ -13,7 +13,7 @@ def first_sweep(graph: Graph, labels: np.ndarray, resolution: float, order: np.n
 
     Labels may be any numbers below the number of nodes; they stay so.
     """
-    if sparse.issparse(graph.weights):
+    if scipy.sparse.issparse(graph.weights):
         return _sparse_sweeps(graph, labels, resolution, order)
     labels = labels.copy()
     nodes, strength = graph.nodes, graph.strength
@@ -36,7 +36,7 @@ def settle(graph: Graph, labels: np.ndarray, resolution: float) -> np.ndarray:
 
     A node may also leave for a community of its own.
     """
-    if sparse.issparse(graph.weights):
+    if scipy.sparse.issparse(graph.weights):
         return _sparse_sweeps(graph, labels, resolution, np.arange(graph.nodes))
     labels, count = compact(labels)
     nodes, strength = graph.nodes, graph.strength

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from flockwise.clustering.graph import Graph, read_graph
 from flockwise.errors import InputError
@@ -31,7 +31,7 @@ def partition_modularity(graph: Graph, labels: np.ndarray, resolution: float) ->
     if total == 0:
         return 0.0
     count = int(labels.max()) + 1
-    if sparse.issparse(graph.weights):
+    if scipy.sparse.issparse(graph.weights):
         edges = graph.weights.tocoo()
         inside = float(edges.data[labels[edges.row] == labels[edges.col]].sum())
     else:

@@ -1,7 +1,7 @@
 """Leiden's refinement: split each community into well connected parts before it is aggregated."""
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from flockwise.clustering.graph import Graph
 
@@ -26,7 +26,7 @@ def _borders(labels: np.ndarray) -> np.ndarray:
 
 def _grow(graph: Graph, members: np.ndarray, resolution: float) -> np.ndarray:
     weights = graph.weights[members][:, members]
-    if sparse.issparse(weights):
+    if scipy.sparse.issparse(weights):
         weights = weights.toarray()
     strength = graph.strength[members]
     factor, whole, count = resolution / graph.total, float(strength.sum()), len(members)

@@ -1,9 +1,8 @@
 """Whole numbers of samples per client and label, as near as possible to the mixes that are wanted."""
 
 import numpy as np
+import scipy  # its parts are loaded when first used, which most runs never do
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 ROUNDS = 300  # of proportional fitting; MNIST's splits settle within 50
 
@@ -75,6 +74,6 @@ def _complete(
     capacity[clients:source, sink] = left
     capacity[:clients, clients:source] = more
     capacity[clients:source, :clients] = fewer.T
-    flow = maximum_flow(csr_array(capacity), source, sink).flow.toarray()
+    flow = scipy.sparse.csgraph.maximum_flow(scipy.sparse.csr_array(capacity), source, sink).flow.toarray()
     changed: NDArray[np.int64] = counts + flow[:clients, clients:source].astype(np.int64)
     return changed
