@@ -56,10 +56,13 @@ class LocalEngine:
         light = work * self._pace < _LIGHT
         answers = {answer["client"]: answer for answer in self._run(jobs, light) if answer["samples"]}
         self._pace = min([self._pace, *(a["seconds"] / a["samples"] for a in answers.values())])
-        replies = [self._reply(plan, answers[client]) for client in sorted(answers)]
-        if sum(reply.update.nbytes for reply in replies) > _MUCH:
+        ordered = [answers[client] for client in sorted(answers)]
+        updates = self._updates.rows[
+            [answer["slot"] for answer in ordered]
+        ]  # rows of one matrix, as the server's
+        if updates.nbytes > _MUCH:
             self._updates.free(len(jobs))  # or a round of all clients would be held twice from now on
-        return replies
+        return [self._reply(plan, *pair) for pair in zip(ordered, updates, strict=True)]
 
     def validate(self, plan: Plan) -> list[Scores]:
         """Every task's models on the client's validation data (the server's own data for ROOT)."""
@@ -135,11 +138,11 @@ class LocalEngine:
             "slot": slot,
         }
 
-    def _reply(self, plan: Plan, answer: Job) -> Reply:
+    def _reply(self, plan: Plan, answer: Job, update: Vector) -> Reply:
         client = answer["client"]
         shard = self._bench.root if client == ROOT else self._bench.federation.shards[client]
         return Reply(
-            client, plan.round, self._updates.rows[answer["slot"]].copy(), answer["samples"], answer["chosen"],
+            client, plan.round, update, answer["samples"], answer["chosen"],
             _from_json([answer["loss"]])[0], getattr(shard, "address", None), getattr(shard, "hour", None),
             getattr(shard, "user", None),
         )  # fmt: skip

@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 
 from flockwise.messages import Plan, Reply
-from flockwise.types import Labels, Models, Updates, Weights
+from flockwise.types import Labels, Models, Updates, Vector, Weights
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def stack(plan: Plan, replies: Sequence[Reply], weight_cap: float | None) -> Bat
     return Batch(
         round=plan.round,
         clients=np.array([reply.client for reply in replies], dtype=np.int64),
-        updates=np.stack([r.update for r in replies]) if replies else np.zeros((0, dimension), np.float32),
+        updates=_matrix([r.update for r in replies]) if replies else np.zeros((0, dimension), np.float32),
         # Where all got the same model it is not copied for each: a hundred large ones are gigabytes.
         sent=plan.models[rows]
         if len(set(rows)) != 1
@@ -57,6 +57,21 @@ def stack(plan: Plan, replies: Sequence[Reply], weight_cap: float | None) -> Bat
             -1, 3
         ),
     )
+
+
+def _matrix(updates: list[Vector]) -> Updates:
+    """The updates as rows; not copied if they are the rows of a matrix already, all of them and in its order."""
+    whole = updates[0].base
+    if isinstance(whole, np.ndarray) and whole.shape == (len(updates), updates[0].size):
+        same = (
+            update.base is whole
+            and (update.dtype, update.strides) == (row.dtype, row.strides)
+            and update.ctypes.data == row.ctypes.data
+            for update, row in zip(updates, whole, strict=True)
+        )
+        if whole.flags.c_contiguous and all(same):
+            return whole
+    return np.stack(updates)
 
 
 def _place(address: object) -> float:

@@ -119,7 +119,7 @@ inline Buffer<float> Chain::taps_of(size_t l) const {
 inline void Chain::forward_dense(size_t l, Moments& moments) {
   const ChainLayer& layer = layers_[l];
   const int64_t depth = layer.depth(), stride = spread(depth);
-  Buffer<float> packed(packed_floats(depth, layer.outputs), false), block(ROW_BLOCK * stride);
+  Buffer<float> packed(packed_floats(depth, layer.outputs), false), block(ROW_BLOCK * stride, false);
   pack_transposed(layer.weights, depth, layer.outputs, packed);
   for_row_blocks(rows(l), [&](int64_t first, int64_t count) {
     gather(l, first, count, block, stride);
@@ -174,7 +174,7 @@ inline void Chain::backward_dense(size_t l, const Gradient& own, Gradient* next,
   const ChainLayer& layer = layers_[l];
   const int64_t depth = layer.depth(), outputs = layer.outputs, wide = padded(depth);
   const int64_t left_stride = spread(outputs), right_stride = spread(depth);
-  Buffer<float> left(ROW_BLOCK * left_stride), right(ROW_BLOCK * right_stride);
+  Buffer<float> left(ROW_BLOCK * left_stride, false), right(ROW_BLOCK * right_stride, wide > depth);
   Buffer<float> packed(back ? packed_floats(outputs, depth) : 0, false), ragged(wide > depth ? outputs * wide : 0);
   float* weights = wide > depth ? static_cast<float*>(ragged) : layer.weight_target;
   if (back) pack_strips(layer.weights, outputs, depth, packed);
