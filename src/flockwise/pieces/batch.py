@@ -62,16 +62,22 @@ def stack(plan: Plan, replies: Sequence[Reply], weight_cap: float | None) -> Bat
 def _matrix(updates: list[Vector]) -> Updates:
     """The updates as rows; not copied if they are the rows of a matrix already, all of them and in its order."""
     whole = updates[0].base
-    if isinstance(whole, np.ndarray) and whole.shape == (len(updates), updates[0].size):
-        same = (
-            update.base is whole
-            and (update.dtype, update.strides) == (row.dtype, row.strides)
-            and update.ctypes.data == row.ctypes.data
-            for update, row in zip(updates, whole, strict=True)
-        )
-        if whole.flags.c_contiguous and all(same):
+    if (
+        isinstance(whole, np.ndarray)
+        and whole.shape == (len(updates), updates[0].size)
+        and whole.flags.c_contiguous
+    ):
+        first, step = _address(whole), whole.strides[0]
+        if all(
+            update.base is whole and update.flags.c_contiguous and _address(update) == first + row * step
+            for row, update in enumerate(updates)
+        ):
             return whole
     return np.stack(updates)
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 def _place(address: object) -> float:
