@@ -28,6 +28,7 @@ def test_anything_else_is_copied_row_by_row() -> None:
         [row[::2] for row in doubled],
         list(np.asfortranarray(matrix)),
         [np.ones(4, dtype=np.float32)] * 3,
+        [row.view(np.float32)[:4] for row in np.ones((3, 4))],
     ):
         found = batch_of(updates)
         assert found.flags.c_contiguous and found.base is None

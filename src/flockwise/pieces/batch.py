@@ -64,7 +64,7 @@ def _matrix(updates: list[Vector]) -> Updates:
     whole = updates[0].base
     if (
         isinstance(whole, np.ndarray)
-        and whole.shape == (len(updates), updates[0].size)
+        and (whole.shape, whole.dtype) == ((len(updates), updates[0].size), updates[0].dtype)
         and whole.flags.c_contiguous
     ):
         first, step = _address(whole), whole.strides[0]
