@@ -88,3 +88,38 @@ def test_modules_with_a_forward_of_their_own_may_use_a_layer_as_they_like():
     vector, _ = GenericTrainer(module, (1, 16, 16)).train(start, x, y, orders, recipe)
     exact, _ = plain_loop(module, x, y, orders, recipe, torch.float64)
     assert relative_to_update(vector, exact, start) < 1e-5
+
+
+def pointwise(channels: int, outputs: int) -> list[nn.Module]:
+    return [nn.BatchNorm2d(channels), nn.ReLU(), nn.Conv2d(channels, outputs, 1, bias=False)]
+
+
+def classifier(channels: int) -> list[nn.Module]:
+    return [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 3)]
+
+
+@pytest.mark.parametrize("recipe", [Recipe(2, 5, 0.05), Recipe(2, 5, 0.05, momentum=0.9)], ids=str)
+def test_large_convolutions_that_take_their_own_step_train_like_the_usual_loop(recipe):
+    first = nn.Conv2d(3, 256, 3, padding=1)
+    module = seeded(first, *pointwise(256, 264), *pointwise(264, 256), nn.BatchNorm2d(256), *classifier(256))
+    (x, y), orders, start = samples((3, 4, 4), 20), orders_of(20, 2), vector_of(module)
+    trainer = GenericTrainer(module, (3, 4, 4))
+    assert [layer.weight.shape[0] for layer in trainer._stepping] == [264, 256]
+    vector, loss = trainer.train(start, x, y, orders, recipe)
+    exact, exact_loss = plain_loop(module, x, y, orders, recipe, torch.float64)
+    assert relative_to_update(vector, exact, start) < 1e-4
+    assert loss == pytest.approx(exact_loss, rel=1e-4)
+
+
+def test_only_large_convolutions_for_which_autograd_comes_by_step():
+    shared = nn.Conv2d(256, 256, 1, bias=False)
+    frozen = pointwise(256, 256)
+    frozen[0].requires_grad_(False)
+    for layers in (
+        [shared],
+        pointwise(64, 64),
+        frozen,
+        [nn.BatchNorm2d(256), nn.ReLU(), shared, nn.BatchNorm2d(256), nn.ReLU(), shared],
+        [nn.BatchNorm2d(256), nn.Tanh(), shared],
+    ):
+        assert GenericTrainer(seeded(*layers, *classifier(256)), (256, 4, 4))._stepping == []

@@ -2,7 +2,7 @@
 
 Faster than the usual loop because there is no DataLoader and no optimiser object, because images have their
 channels last in memory or in blocks, because 1x1 convolutions are matrix products, because large linear
-layers (and compiled runs of layers) take their own steps, because the last layer does without
+layers, 1x1 convolutions and compiled runs take their own steps, because the last layer does without
 autograd, and because convolutions with rectifier and maximum or batch normalisation use the native kernels
 where there are any. One model at a time on one thread: batching several clients (vmap), torch.compile and
 intra-op threads were all slower when measured.
@@ -25,7 +25,7 @@ from flockwise.training.head import head_of, loss_sum
 from flockwise.training.inputs import as_tensor, check_lengths, check_orders, check_samples
 from flockwise.training.memory import keep_freed_memory
 from flockwise.training.normalised import RunSteps, use_normalised, use_run_steps
-from flockwise.training.pointwise import use_pointwise
+from flockwise.training.pointwise import PointwiseConv2d, stepping_convolutions, use_pointwise
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
 from flockwise.training.stepping import SteppingLinear, use_stepping
 from flockwise.types import Vector
@@ -46,13 +46,15 @@ class GenericTrainer:
         self._device = torch.device(device)
         self._module = copy.deepcopy(module).to(self._device)
         use_pointwise(self._module)
-        self._stepping: list[SteppingLinear | RunSteps] = [*use_stepping(self._module)]
+        self._stepping: list[SteppingLinear | PointwiseConv2d | RunSteps] = [*use_stepping(self._module)]
         if len(sample_shape) == 3:
             self._module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.compiled = False
         if compiled and self._device.type == "cpu":
             self.compiled = any([use_normalised(self._module), use_fused(self._module)])
             self._stepping += use_run_steps(self._module)
+        if not self.compiled:
+            self._stepping += stepping_convolutions(self._module)
         self._blocked = self._device.type == "cpu" and use_blocked(self._module)
         self._head = head_of(self._module, flat=len(sample_shape) == 1)
         if self._head:

@@ -28,26 +28,30 @@ class SteppingLinear(nn.Linear):
         """The same values as `nn.Linear`."""
         if self.rate is None or not torch.is_grad_enabled():
             return functional.linear(inputs, self.weight, self.bias)
-        result: torch.Tensor = _Stepping.apply(inputs, self.weight, self.bias, self.rate)  # type: ignore[no-untyped-call]
+        result: torch.Tensor = SteppingProduct.apply(inputs, self.weight, self.bias, self.rate)  # type: ignore[no-untyped-call]
         return result
 
 
-class _Stepping(torch.autograd.Function):
+class SteppingProduct(torch.autograd.Function):
+    """A linear function whose weights move by `rate` times their gradient on the way back."""
+
     @staticmethod
     def forward(
-        ctx: Any, inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, rate: float
+        ctx: Any, inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, rate: float
     ) -> torch.Tensor:
+        """As `functional.linear`."""
         ctx.save_for_backward(inputs, weight)
         ctx.rate = rate
         return functional.linear(inputs, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Gradients of all but the weights."""
         inputs, weight = ctx.saved_tensors
         gradient = gradients[0].reshape(-1, weight.shape[0])
         back = (gradient @ weight).view(inputs.shape) if ctx.needs_input_grad[0] else None
         weight.addmm_(gradient.t(), inputs.reshape(-1, weight.shape[1]), alpha=-ctx.rate)
-        return back, None, gradient.sum(0), None
+        return back, None, gradient.sum(0) if ctx.needs_input_grad[2] else None, None
 
 
 def use_stepping(module: nn.Module) -> list[SteppingLinear]:
@@ -57,7 +61,7 @@ def use_stepping(module: nn.Module) -> list[SteppingLinear]:
     only layers in nested `nn.Sequential` whose parameters no other module holds.
     """
     found, unshared = [], unshared_parameters(module)
-    for layer in _leaves(module):
+    for layer in leaves(module):
         if type(layer) is nn.Linear and _fits(layer) and id(layer.weight) in unshared:
             layer.__class__ = SteppingLinear
             assert isinstance(layer, SteppingLinear)
@@ -71,15 +75,20 @@ def unshared_parameters(module: nn.Module) -> set[int]:
     return {parameter for parameter, count in holders.items() if count == 1}
 
 
-def _leaves(module: nn.Module) -> list[nn.Module]:
+def leaves(module: nn.Module) -> list[nn.Module]:
     """The layers of nested `nn.Sequential`; of another module only itself."""
     if not isinstance(module, nn.Sequential) or type(module).forward is not nn.Sequential.forward:
         return [module]
-    return [leaf for child in module for leaf in _leaves(child)]
+    return [leaf for child in module for leaf in leaves(child)]
+
+
+def is_hooked(layer: nn.Module) -> bool:
+    """Whether somebody wants to see what passes."""
+    hooks = (layer._forward_hooks, layer._forward_pre_hooks, layer._backward_hooks, layer._backward_pre_hooks)
+    return any(hooks)
 
 
 def _fits(layer: nn.Linear) -> bool:
-    hooks = (layer._forward_hooks, layer._forward_pre_hooks, layer._backward_hooks, layer._backward_pre_hooks)
     trained = layer.weight.requires_grad and layer.bias is not None and layer.bias.requires_grad
     # Without a gradient of its own that is asked for, autograd would not come by the first layer.
-    return trained and layer.weight.numel() >= LARGE and not any(hooks)
+    return trained and layer.weight.numel() >= LARGE and not is_hooked(layer)
