@@ -157,7 +157,9 @@ def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two repetitions instead of seven")
-    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
+    parser.add_argument(
+        "--json", type=Path, help="also write the numbers to this file; with --only the others in it stay"
+    )
     parser.add_argument("--only", help="comma-separated workloads, of " + ", ".join(WORKLOADS))
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -174,7 +176,8 @@ def main() -> None:
                 flush=True,
             )
     if options.json:
-        options.json.write_text(json.dumps(results, indent=2) + "\n")
+        others = json.loads(options.json.read_text()) if options.only and options.json.exists() else {}
+        options.json.write_text(json.dumps({**others, **results}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
