@@ -1,4 +1,4 @@
-"""Write docs/performance.md from the measured results of engine.py and training_kernels.py.
+"""Write docs/performance.md and README's summary of it from the results of engine.py and training_kernels.py.
 
 python benchmarks/training_kernels.py --json benchmarks/results/training_kernels.json
 python benchmarks/engine.py --data DIR --json benchmarks/results/engine.json --pfl-python FILE
@@ -20,10 +20,12 @@ from engine_tables import (
     rounds_table,
     seconds,
     targets_table,
+    times_faster,
 )
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
+README, BLOCK = HERE.parent / "README.md", "<!-- how fast it is -->"
 TARGETS = {
     "W1": {"native": 3.0, "generic": 1.3},
     "W1b": {"native": 2.7},
@@ -45,6 +47,27 @@ def main() -> None:
     }
     (DOCS / "images" / "engine.svg").write_text(chart(panels))
     (DOCS / "performance.md").write_text("\n".join([*rounds_part(engine), *kernels_part(kernels)]) + "\n")
+    before, _, after = README.read_text().split(BLOCK)
+    README.write_text(f"{before}{BLOCK}\n{summary(engine)}\n{BLOCK}{after}")
+
+
+def summary(engine: dict[str, Any]) -> str:
+    """Rounds a second of whoever was measured on both workloads, and how much faster ours is."""
+    first, second = engine["results"]["A"], engine["results"]["B"]
+    ways = [way for way in first if way in second and (way == NATIVE or not way.startswith("ours"))]
+    rounds = [
+        f"| {'**Flockwise**' if way == NATIVE else way} | {1 / seconds(first[way]):.2f} | {1 / seconds(second[way]):.1f} |"
+        for way in sorted(ways, key=lambda way: -seconds(first[way]))
+    ]
+    times = [f"**{times_faster(rows[NATIVE], rows[best_other(rows)]):.1f}x**" for rows in (first, second)]
+    return "\n".join(
+        [
+            f"| rounds a second on {engine['cores']} cores | papers' CNN, 10 clients a round | softmax regression |",
+            "|---|---|---|",
+            *rounds,
+            f"| against the fastest of the others | {' | '.join(times)} |",
+        ]
+    )
 
 
 def rounds_part(engine: dict[str, Any]) -> list[str]:
