@@ -33,6 +33,15 @@ def test_adjusted_rand_does_not_depend_on_names_order_or_sides(pairs):
     assert adjusted_rand(10 - ours[order], truth[order]) == pytest.approx(value)
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint64", "int64", "<U3", "bool"])
+def test_labels_may_be_of_any_kind(kind):
+    truth = np.array([0, 0, 1, 1, 1])
+    labels = {"int8": [-128, -128, 127, 127, 0], "<U3": ["a", "a", "b", "b", "c"], "bool": [False, False, True, True, True],
+              "int64": [-(2**62), -(2**62), 2**62, 2**62, 0]}.get(kind, [0, 0, 2**63, 2**63, 5])  # fmt: skip
+    expected = reference.adjusted_rand_score(truth, labels)
+    assert adjusted_rand(np.array(labels, dtype=kind), truth) == pytest.approx(expected)
+
+
 def test_adjusted_rand_of_1000_clients_does_not_overflow():
     truth = np.arange(100_000) % 7
     assert adjusted_rand(truth, truth) == 1

@@ -138,10 +138,23 @@ def _contingency(labels: Labels, truth: Labels) -> NDArray[np.int64]:
         raise InputError(
             f"labels has shape {ours.shape}, truth {theirs.shape}: must be one label for each client in both"
         )
-    rows, row = np.unique(ours, return_inverse=True)
-    columns, column = np.unique(theirs, return_inverse=True)
-    cells = np.bincount(row * len(columns) + column, minlength=len(rows) * len(columns))
-    return cells.reshape(len(rows), len(columns)).astype(np.int64)
+    (row, rows), (column, columns) = _numbered(ours), _numbered(theirs)
+    cells = np.bincount(row * columns + column, minlength=rows * columns)
+    return cells.reshape(rows, columns).astype(np.int64)
+
+
+def _numbered(labels: Labels) -> tuple[NDArray[np.int64], int]:
+    """The labels as 0, 1, 2 ..., and how many there are."""
+    if np.issubdtype(
+        labels.dtype, np.signedinteger
+    ):  # without sorting, if they are close together as flocks' are
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < 4 * len(labels):
+            place = labels.astype(np.int64) - low
+            used = np.bincount(place) > 0
+            return (np.cumsum(used) - 1)[place], int(used.sum())
+    names, number = np.unique(labels, return_inverse=True)
+    return number, len(names)
 
 
 def _pairs(counts: NDArray[np.int64]) -> float:
