@@ -92,7 +92,7 @@ class LocalEngine:
         chunk = -(-self._bench.federation.clients // parts)
         jobs = []
         for neighbours in np.split(stale, np.flatnonzero(np.diff(stale // chunk)) + 1) if len(stale) else []:
-            for row in np.unique(rows[neighbours]).tolist():
+            for row in np.unique(rows[neighbours]).tolist() if len(models) > 1 else [0]:
                 clients = neighbours[rows[neighbours] == row].tolist()
                 jobs.append({"kind": "test", "round": round, "row": row, "clients": clients})
         here = len(jobs) // self.workers if light else 0  # this process takes its share, or only waits

@@ -8,7 +8,7 @@ import numpy as np
 from flockwise.pieces.attribution import largest_flock
 from flockwise.pieces.batch import Batch
 from flockwise.pieces.rules import BoundRule
-from flockwise.pieces.state import UNPLACED, State
+from flockwise.pieces.state import UNPLACED, State, flocks_in
 from flockwise.types import Labels, Models, Vector
 
 
@@ -37,9 +37,7 @@ class PerFlock:
     def step(self, state: State, models: Models, labels: Labels, batch: Batch, root: Vector | None) -> Models:
         """Each flock's model moves by its members' joint update."""
         models = models.copy()
-        for flock in np.unique(labels[batch.clients]):
-            if flock == UNPLACED:
-                continue
+        for flock in flocks_in(labels[batch.clients]):
             mine = batch.of(labels[batch.clients] == flock)
             joint = self.rule(mine.updates, mine.weights, state.clients, batch.round, root)
             models[flock] = moved(models[flock], joint)
@@ -82,7 +80,7 @@ class OverKnown:
         """Each community's model is the aggregate of its members' newest models."""
         latest, heard = state.memory["latest/models"], state.memory["latest/round"] > 0
         models = models.copy()
-        for flock in np.unique(labels[labels != UNPLACED]):
+        for flock in flocks_in(labels):
             members = np.flatnonzero((labels == flock) & heard & state.free)
             if len(members):
                 center = latest[members[0]]

@@ -7,7 +7,7 @@ import numpy as np
 
 from flockwise.pieces.batch import Batch
 from flockwise.pieces.evidence import Layers
-from flockwise.pieces.state import UNPLACED, State
+from flockwise.pieces.state import UNPLACED, State, flocks_in
 from flockwise.similarity import trusted
 from flockwise.types import Labels, Models, Square
 
@@ -96,7 +96,7 @@ class Communities(_SendsOne):
 
     def assign(self, state: State) -> tuple[Models, Labels]:
         """The global model in row 0, then community or personal models."""
-        alive = np.unique(state.labels[state.labels != UNPLACED])
+        alive = flocks_in(state.labels)
         alive = alive if len(alive) else np.zeros(1, dtype=np.int64)  # everyone was set apart
         world = state.models[alive].mean(axis=0, dtype=np.float64).astype(np.float32)
         known = np.flatnonzero(state.memory.get("latest/round", np.zeros(state.clients, np.int64)) > 0)

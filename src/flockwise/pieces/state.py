@@ -16,6 +16,11 @@ FREE, QUARANTINED, CONFIRMED = 0, 1, 2  # values of State.apart
 Memory = Mapping[str, Any]
 
 
+def flocks_in(labels: Labels) -> Labels:
+    """The flocks that occur among labels, in order."""
+    return np.flatnonzero(np.bincount(labels[labels != UNPLACED]))  # np.unique takes ten times as long
+
+
 @dataclass(frozen=True)
 class State:
     """The server's state after a closed round."""
@@ -39,7 +44,7 @@ class State:
     @property
     def flocks(self) -> int:
         """How many flocks have members."""
-        return len(np.unique(self.labels[self.labels != UNPLACED]))
+        return len(flocks_in(self.labels))
 
     def remember(self, **memories: Any) -> "State":
         """The same state with some memories replaced; one kept whole replaces its saved arrays."""

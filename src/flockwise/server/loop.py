@@ -19,7 +19,7 @@ from flockwise.pieces.batch import Batch, stack
 from flockwise.pieces.grouping import Found
 from flockwise.pieces.metadata import describe_groups
 from flockwise.pieces.relabel import inherited, renumbered, split_inside
-from flockwise.pieces.state import CONFIRMED, FREE, QUARANTINED, UNPLACED, State, first_state
+from flockwise.pieces.state import CONFIRMED, FREE, QUARANTINED, UNPLACED, State, first_state, flocks_in
 from flockwise.server.gate import Gate
 from flockwise.server.method import Method
 from flockwise.server.questions import Question, questions
@@ -167,7 +167,7 @@ class Server:
     def _find_flocks(self, state: State, batch: Batch) -> State:
         known = self.method.evidence.known(state, batch)
         if self.method.scope == "within":
-            for flock in np.unique(state.labels[known.clients][state.labels[known.clients] != UNPLACED]):
+            for flock in flocks_in(state.labels[known.clients]):
                 members = np.flatnonzero((state.labels[known.clients] == flock) & state.free[known.clients])
                 found = self._noted(state, self.method.grouping.find(known.of(members), batch.round))  # type: ignore[union-attr]
                 if found.flocks > 1:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flockwise.messages import ROOT, Event, Plan, Scores, Task
-from flockwise.pieces.state import QUARANTINED, UNPLACED, State
+from flockwise.pieces.state import QUARANTINED, UNPLACED, State, flocks_in
 from flockwise.server.method import Method
 from flockwise.types import Labels, Models
 
@@ -50,7 +50,7 @@ def questions(method: Method, state: State, asked: Set[str]) -> Iterator[Questio
 
 
 def _alive(state: State) -> Labels:
-    return np.unique(state.labels[(state.labels != UNPLACED) & state.free])
+    return flocks_in(state.labels[state.free])
 
 
 def _all_alike(models: Models, rows: Labels) -> bool:
