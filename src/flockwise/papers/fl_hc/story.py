@@ -86,7 +86,7 @@ READING = """
   whatever is averaged (two clients of each cluster, all 25, standardised inputs).
 - L1 with single linkage (Table V) finds nothing, and not for want of a threshold: single clients join one after the
   other, and of all cuts of that dendrogram (`dendrogram` in the run directory, with `--keep-runs`) the best, 3 flocks and
-  46 clients alone, has an adjusted Rand index of 0.30. The paper's updates must have differed less in length.
+  46 clients alone, has an adjusted Rand index of 0.30. Perhaps the paper's updates differed less in length.
 """
 SCALES = """
 - `smoke`: embedded digits, softmax regression, 12 clients, 5 rounds; uneven label mixes stand for FEMNIST's writers.
