@@ -145,9 +145,8 @@ def _contingency(labels: Labels, truth: Labels) -> NDArray[np.int64]:
 
 def _numbered(labels: Labels) -> tuple[NDArray[np.int64], int]:
     """The labels as 0, 1, 2 ..., and how many there are."""
-    if np.issubdtype(
-        labels.dtype, np.signedinteger
-    ):  # without sorting, if they are close together as flocks' are
+    # Flocks' numbers are close together, and then nothing need be sorted.
+    if np.issubdtype(labels.dtype, np.signedinteger):
         low, high = int(labels.min()), int(labels.max())
         if high - low < 4 * len(labels):
             place = labels.astype(np.int64) - low

@@ -57,9 +57,8 @@ class LocalEngine:
         answers = {answer["client"]: answer for answer in self._run(jobs, light) if answer["samples"]}
         self._pace = min([self._pace, *(a["seconds"] / a["samples"] for a in answers.values())])
         ordered = [answers[client] for client in sorted(answers)]
-        updates = self._updates.rows[
-            [answer["slot"] for answer in ordered]
-        ]  # rows of one matrix, as the server's
+        slots = [answer["slot"] for answer in ordered]
+        updates = self._updates.rows[slots]  # one matrix, which the server need not put together again
         if updates.nbytes > _MUCH:
             self._updates.free(len(jobs))  # or a round of all clients would be held twice from now on
         return [self._reply(plan, *pair) for pair in zip(ordered, updates, strict=True)]
