@@ -49,6 +49,11 @@ WORKLOADS = {
     "W2": Workload("papers' CNN, batch 100", "cnn", (1, 28, 28), 600, Recipe(1, 100, 0.01)),
     "W3": Workload("softmax regression, batch 128", "softmax", (1, 28, 28), 3000, Recipe(10, 128, 0.01), 4),
     "W4": Workload("MobileNetV1, batch 32", "mobilenet", (3, 32, 32), 320, Recipe(1, 32, 0.01), 2),
+    "W1m": Workload(
+        "W1 with momentum and weight decay", "cnn", (1, 28, 28), 600, Recipe(1, 10, 0.01, 0.9, 1e-4)
+    ),
+    "W3m": Workload("W3 with them", "softmax", (1, 28, 28), 3000, Recipe(10, 128, 0.01, 0.9, 1e-4)),
+    "W4m": Workload("W4 with them", "mobilenet", (3, 32, 32), 320, Recipe(1, 32, 0.01, 0.9, 1e-4)),
     "MLP": Workload("perceptron 200-200, batch 10", "mlp", (1, 28, 28), 600, Recipe(2, 10, 0.01), 4),
     "CIFAR": Workload("CIFAR CNN, batch 10", "cifar-cnn", (3, 32, 32), 300, Recipe(1, 10, 0.01)),
     "CIFAR-50": Workload("CIFAR CNN, batch 50", "cifar-cnn", (3, 32, 32), 300, Recipe(1, 50, 0.01)),
@@ -57,7 +62,9 @@ WORKLOADS = {
 
 def usual_loop(module: nn.Module, images: torch.Tensor, classes: torch.Tensor, recipe: Recipe) -> None:
     """What every framework does for a client."""
-    optimiser = torch.optim.SGD(module.parameters(), lr=recipe.learning_rate)
+    optimiser = torch.optim.SGD(
+        module.parameters(), recipe.learning_rate, recipe.momentum, weight_decay=recipe.weight_decay
+    )
     loader = DataLoader(TensorDataset(images, classes), batch_size=recipe.batch_size, shuffle=True)
     module.train()
     for _ in range(recipe.epochs):
