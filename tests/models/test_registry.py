@@ -5,7 +5,8 @@ import torch
 from flockwise.errors import InputError, PluginError
 from flockwise.models import MODELS, Layout, build
 
-SHAPES = {"mobilenet": [(3, 32, 32), (1, 28, 28)]}
+LARGE = [(3, 32, 32), (1, 28, 28)]
+SHAPES = {"mobilenet": LARGE, "mobilenet-original": LARGE, "small-cnn": LARGE}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -33,8 +34,13 @@ def test_the_papers_cnn_has_the_size_of_the_papers():
     assert Layout.of(build("cnn", (1, 28, 28), 10, seed=0)).size == 1_663_370
 
 
-def test_mobilenet_has_the_size_of_its_paper():
-    trainable = [e for e in Layout.of(build("mobilenet", (3, 32, 32), 1000, seed=0)).entries if e.trainable]
+def test_the_small_cnn_has_the_size_of_the_authors_on_colour_images():
+    assert Layout.of(build("small-cnn", (3, 32, 32), 10, seed=0)).size == 6_882
+
+
+@pytest.mark.parametrize("name", ["mobilenet", "mobilenet-original"])
+def test_mobilenet_has_the_size_of_its_paper(name):
+    trainable = [e for e in Layout.of(build(name, (3, 32, 32), 1000, seed=0)).entries if e.trainable]
     assert sum(entry.stop - entry.start for entry in trainable) == pytest.approx(4.2e6, rel=0.02)
 
 
@@ -57,3 +63,17 @@ def test_images_too_small_for_the_model_are_refused(name, shape):
 def test_fewer_than_two_classes_are_refused():
     with pytest.raises(InputError, match="classes = 1"):
         build("softmax", (1, 8, 8), 1, seed=0)
+
+
+@pytest.mark.parametrize(
+    "name, shape", [("small-cnn", (1, 15, 16)), ("cnn", (1, 28, 3)), ("mobilenet-original", (3, 15, 15))]
+)
+def test_images_that_are_too_small_are_refused(name, shape):
+    with pytest.raises(InputError, match="needs at least"):
+        build(name, shape, 10, seed=0)
+
+
+@pytest.mark.parametrize("pixels, side", [("mobilenet", 2), ("mobilenet-original", 1)])
+def test_what_is_left_of_a_small_image_before_the_average(pixels, side):
+    features = build(pixels, (3, 32, 32), 10, seed=0).eval()[:-3]
+    assert features(torch.zeros(1, 3, 32, 32)).shape == (1, 1024, side, side)

@@ -1,4 +1,6 @@
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ import torch
 
 import flockwise
 from flockwise import Federation
+from flockwise.attacks import UpdateAttack, gaussian
 from flockwise.errors import ConfigError, RunError
 from tests.simulation.small import FLIC, fingerprint, with_changes
 
@@ -102,6 +105,29 @@ def test_bring_your_own_module_and_arrays(tmp_path: Path) -> None:
     run = flockwise.run(config, federation=federation, model=Mine(), out=tmp_path / "run")
     assert run.facts["ari"][-1] == 1.0
     assert run.metrics["accuracy"].iloc[-1] > 0.85
+
+
+def _gaussian_after_training() -> UpdateAttack:
+    return replace(gaussian(), knows=frozenset({"own"}))
+
+
+@pytest.mark.parametrize(
+    "strategy", [{"name": "flic"}, {"name": "ifca", "warmup": None, "min_separation": None}]
+)
+def test_attackers_that_know_nothing_need_not_train(strategy: dict[str, Any], tmp_path: Path) -> None:
+    states, losses = [], []
+    strategy = {key: value for key, value in {**FLIC["strategy"], **strategy}.items() if value is not None}
+    for name in ("gaussian", "tests.simulation.test_running:_gaussian_after_training"):
+        config = {
+            **with_changes(attack={"name": name, "clients": [1, 2], "first_round": 3}),
+            "strategy": strategy,
+        }
+        run = flockwise.run(config, out=tmp_path / str(len(states)))
+        states.append(run.checkpoint())
+        losses.append(run.array("loss")[1])
+    assert all(np.array_equal(states[0][key], states[1][key], equal_nan=True) for key in ("models", "labels"))
+    trained = [np.isfinite(loss[:, [1, 2]]) for loss in losses]
+    assert trained[0][:2].any() and not trained[0][2:].any() and trained[1][2:].any()
 
 
 def test_attackers_and_dropouts_are_on_record(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from torch.nn import functional
 
 from flockwise.errors import InputError
 from flockwise.models import Layout, build
-from flockwise.training import Recipe
+from flockwise.training import Recipe, choose_trainer
 from flockwise.training.generic import GenericTrainer
 from tests.training.networks import orders_of, plain_loop, samples
 
@@ -154,3 +154,32 @@ def test_an_impossible_recipe_names_its_field(field, value):
     fields = {"epochs": 1, "batch_size": 10, "learning_rate": 0.1} | {field: value}
     with pytest.raises(InputError, match=f"{field} = "):
         Recipe(**fields)
+
+
+def _normalised_rows() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Flatten(), nn.Linear(16, 5), nn.BatchNorm1d(5), nn.Linear(5, 3))
+
+
+def test_a_sample_that_cannot_be_normalised_alone_joins_the_batch_before_it():
+    module, (x, y) = _normalised_rows(), samples((1, 4, 4), 9)
+    start, order = Layout.of(module).read(module), orders_of(9, 1)
+    trainer = GenericTrainer(module, (1, 4, 4))
+    assert trainer.least == 2
+    trained, loss = trainer.train(start, x, y, order, Recipe(1, 4, 0.1))
+    first = order[:, :4]  # the same steps by hand: four samples, then five
+    between, _ = trainer.train(start, x[first[0]], y[first[0]], np.arange(4)[None], Recipe(1, 4, 0.1))
+    rest = order[0, 4:]
+    expected, _ = trainer.train(between, x[rest], y[rest], np.arange(5)[None], Recipe(1, 5, 0.1))
+    np.testing.assert_array_equal(trained, expected)
+    assert np.isfinite(loss)
+
+
+@pytest.mark.parametrize("name, least", [("mobilenet", 1), ("mobilenet-original", 2), ("cnn", 1)])
+def test_how_small_a_batch_may_be_depends_on_what_is_left_of_the_image(name, least):
+    assert GenericTrainer(build(name, (3, 32, 32), 10, seed=0), (3, 32, 32), compiled=True).least == least
+
+
+def test_batches_of_one_are_refused_where_nothing_could_be_normalised():
+    with pytest.raises(InputError, match=r"training.batch_size = 1: must be at least 2"):
+        choose_trainer(_normalised_rows(), (1, 4, 4), Recipe(1, 1, 0.1))

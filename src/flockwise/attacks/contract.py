@@ -12,7 +12,7 @@ from flockwise.types import Labels, Updates
 class View(NamedTuple):
     """What the attackers of one round know; what their attack does not claim to know is None."""
 
-    own: Updates  # (attackers, parameters) the honest updates they would have sent
+    own: Updates  # (attackers, parameters) the honest updates they would have sent; zeros without "own"
     others: Updates | None = None  # (honest clients, parameters) of this round
     rule: str | None = None  # the server's aggregation
     rule_parameters: Mapping[str, Any] | None = None
@@ -25,7 +25,7 @@ class UpdateAttack:
 
     name: str
     summary: str
-    knows: frozenset[str]  # of "own", "all", "rule", "groups"
+    knows: frozenset[str]  # of "own", "all", "rule", "groups"; attackers that know nothing need not train
     craft: Callable[[View, np.random.Generator], Updates]  # the rows they send instead, float32
 
 

@@ -7,7 +7,7 @@ from flockwise.attacks.knowledge import own_updates
 from flockwise.errors import InputError
 from flockwise.types import Updates
 
-_OWN = frozenset({"own"})
+_OWN, _NOTHING = frozenset({"own"}), frozenset[str]()
 
 
 def reverse(scale: float = 1.0) -> UpdateAttack:
@@ -30,7 +30,7 @@ def random_update(low: float = 0.0, high: float = 1.0) -> UpdateAttack:
         drawn = rng.random(own_updates(view).shape, dtype=np.float32)
         return drawn * np.float32(high - low) + np.float32(low)
 
-    return UpdateAttack("random-update", "uniform random numbers", _OWN, craft)
+    return UpdateAttack("random-update", "uniform random numbers", _NOTHING, craft)
 
 
 def gaussian(std: float = 1.0) -> UpdateAttack:
@@ -41,7 +41,7 @@ def gaussian(std: float = 1.0) -> UpdateAttack:
     def craft(view: View, rng: np.random.Generator) -> Updates:
         return rng.standard_normal(own_updates(view).shape, dtype=np.float32) * np.float32(std)
 
-    return UpdateAttack("gaussian", "Gaussian random numbers", _OWN, craft)
+    return UpdateAttack("gaussian", "Gaussian random numbers", _NOTHING, craft)
 
 
 def partial_drop(p: float = 0.8, value: float = -1.0) -> UpdateAttack:

@@ -48,14 +48,13 @@ class LocalEngine:
     def train(self, plan: Plan) -> list[Reply]:
         """Longest jobs first, so that no core waits long at the end."""
         self._share(plan.models)
-        tasks = sorted(
-            plan.tasks, key=lambda task: (-self._bench.samples(task.client) * len(task.models), task.client)
-        )
+        work = {t.client: self._bench.samples(t.client, plan.round) * len(t.models) for t in plan.tasks}
+        tasks = sorted(plan.tasks, key=lambda task: (-work[task.client], task.client))
         jobs = [self._job("train", plan, task, slot) for slot, task in enumerate(tasks)]
-        work = sum(self._bench.samples(task.client) * len(task.models) for task in tasks)
-        light = work * self._pace < _LIGHT
+        light = sum(work.values()) * self._pace < _LIGHT
         answers = {answer["client"]: answer for answer in self._run(jobs, light) if answer["samples"]}
-        self._pace = min([self._pace, *(a["seconds"] / a["samples"] for a in answers.values())])
+        paces = [a["seconds"] / a["samples"] for a in answers.values() if work[a["client"]]]
+        self._pace = min([self._pace, *paces])
         ordered = [answers[client] for client in sorted(answers)]
         slots = [answer["slot"] for answer in ordered]
         updates = self._updates.rows[slots]  # one matrix, which the server need not put together again

@@ -23,7 +23,8 @@ _MOST_JOINED = 64  # groups of clients whose test data lies end to end
 class Workbench:
     """Everything needed to do any client's work in any round.
 
-    `later` is the federation from round `drift_round` on, for clients whose data changes.
+    `later` is the federation from round `drift_round` on, for clients whose data changes. Clients in `idle` do not
+    train from round `idle_from` on: they send what needs no training.
     """
 
     federation: Federation
@@ -36,6 +37,8 @@ class Workbench:
     poison: Mapping[int, DataAttack] = field(default_factory=dict)
     later: Federation | None = None
     drift_round: int = 0
+    idle: frozenset[int] = frozenset()
+    idle_from: int = 1
 
     def __post_init__(self) -> None:
         self._cache: OrderedDict[tuple[int, str, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
@@ -53,9 +56,9 @@ class Workbench:
         shape = self.federation.dataset.x.shape[1:]
         return (shape[2], shape[0], shape[1]) if len(shape) == 3 else tuple(shape)
 
-    def samples(self, client: int) -> int:
+    def samples(self, client: int, round: int) -> int:
         """How many samples the client trains on."""
-        return len(self._shard(client, 0).train)
+        return 0 if self._idles(client, round) else len(self._shard(client, 0).train)
 
     def tested(self, client: int) -> int:
         """How many samples the client is tested on."""
@@ -63,11 +66,13 @@ class Workbench:
         return len(shard.test) or len(shard.validation)
 
     def train(self, client: int, round: int, candidates: Models) -> tuple[Vector, int, float] | None:
-        """The client's trained parameters, the candidate it chose, and its loss; None if it holds no data."""
+        """The client's trained parameters, the candidate it chose, and its loss; None if it holds too little data."""
         x, y = self.data(client, "train", round)
-        if not len(y):
+        if len(y) < self._trainer.least:
             return None
         chosen = self._best(candidates, x, y) if len(candidates) > 1 else 0
+        if self._idles(client, round):
+            return candidates[chosen], chosen, float("nan")
         rng = generator(self.seed, "batches", round, client)
         orders = np.empty((self.recipe.epochs, len(y)), dtype=np.int64)
         for order in orders:
@@ -115,6 +120,9 @@ class Workbench:
                 self._joined.popitem(last=False)
             self._joined[key] = (x, y, np.array([len(part[1]) for part in parts]))
         return self._joined[key]
+
+    def _idles(self, client: int, round: int) -> bool:
+        return client in self.idle and round >= self.idle_from
 
     def _drifted(self, round: int) -> bool:
         return self.later is not None and round >= self.drift_round

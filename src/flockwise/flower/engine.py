@@ -89,7 +89,8 @@ class FlowerEngine:
         """Every client of the plan; those of a node that does not answer are missing."""
         replies = [self._own(plan, task) for task in plan.tasks if task.client == ROOT]
         tasks = [task for task in plan.tasks if task.client != ROOT]
-        heaviest = sorted(tasks, key=lambda t: (-self.bench.samples(t.client) * len(t.models), t.client))
+        work = {t.client: self.bench.samples(t.client, plan.round) * len(t.models) for t in tasks}
+        heaviest = sorted(tasks, key=lambda task: (-work[task.client], task.client))
         for answer in self._ask("train", plan.round, plan.models, heaviest):
             replies += self._read(answer, lambda *parts: self._replies(plan, *parts))
         return sorted((reply for reply in replies if reply is not None), key=lambda reply: reply.client)

@@ -15,18 +15,26 @@ def cifar_cnn(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
     return _two_convolutions(input_shape, (64, 64), (384, 192, classes))
 
 
+def small_cnn(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+    """The network of the code that Sattler et al. published for clustered federated learning: 5x5x6, 5x5x16."""
+    return _two_convolutions(input_shape, (6, 16), (classes,), padding=0)
+
+
 def _two_convolutions(
-    input_shape: tuple[int, int, int], channels: tuple[int, int], units: tuple[int, ...]
+    input_shape: tuple[int, int, int], channels: tuple[int, int], units: tuple[int, ...], padding: int = 2
 ) -> nn.Module:
-    incoming, height, width = input_shape
-    if height < 4 or width < 4:
-        raise InputError(f"input_shape = {input_shape}: two 2x2 poolings need at least 4x4 pixels; use `mlp`")
+    (incoming, *sides), lost = input_shape, 4 - 2 * padding
     layers: list[nn.Module] = []
     for outgoing in channels:
-        layers += [nn.Conv2d(incoming, outgoing, 5, padding="same"), nn.ReLU(), nn.MaxPool2d(2)]
-        incoming = outgoing
+        layers += [nn.Conv2d(incoming, outgoing, 5, padding=padding), nn.ReLU(), nn.MaxPool2d(2)]
+        incoming, sides = outgoing, [(side - lost) // 2 for side in sides]
+    if min(sides) < 1:
+        least = 4 + 3 * lost
+        raise InputError(
+            f"input_shape = {input_shape}: this network needs at least {least}x{least} pixels; use `mlp`"
+        )
     layers.append(nn.Flatten())
-    incoming *= (height // 2 // 2) * (width // 2 // 2)
+    incoming *= sides[0] * sides[1]
     for outgoing in units:
         layers += [nn.Linear(incoming, outgoing), nn.ReLU()]
         incoming = outgoing

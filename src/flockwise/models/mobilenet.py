@@ -1,8 +1,4 @@
-"""MobileNetV1 (Howard et al., arXiv 1704.04861) for small images.
-
-The first layer and the first two blocks keep the resolution that the paper's 224x224 version halves, so
-that a 32x32 image still has 2x2 pixels before the global average.
-"""
+"""MobileNetV1 (Howard et al., arXiv 1704.04861), as published and for small images."""
 
 from torch import nn
 
@@ -16,11 +12,23 @@ _BLOCKS = (
 
 
 def mobilenet(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
-    """MobileNetV1 at full width: 3.2 million parameters and batch normalisation."""
+    """MobileNetV1 at full width: 3.2 million parameters and batch normalisation.
+
+    The first layer keeps the resolution, so that a 32x32 image still has 2x2 pixels before the global average.
+    """
+    return _mobilenet(input_shape, classes, stride=1)
+
+
+def mobilenet_original(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+    """The same, but the first layer halves the image, as in the paper (and in Keras): a quarter of the work."""
+    return _mobilenet(input_shape, classes, stride=2)
+
+
+def _mobilenet(input_shape: tuple[int, int, int], classes: int, stride: int) -> nn.Module:
     incoming, height, width = input_shape
     if height < 16 or width < 16:
         raise InputError(f"input_shape = {input_shape}: MobileNet needs at least 16x16 pixels; use `cnn`")
-    layers = _normalised(nn.Conv2d(incoming, 32, 3, padding=1, bias=False))
+    layers = _normalised(nn.Conv2d(incoming, 32, 3, stride=stride, padding=1, bias=False))
     incoming = 32
     for outgoing, stride in _BLOCKS:
         depthwise = nn.Conv2d(incoming, incoming, 3, stride=stride, padding=1, groups=incoming, bias=False)

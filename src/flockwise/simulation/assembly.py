@@ -10,7 +10,7 @@ from torch import nn
 
 from flockwise import plugins
 from flockwise.aggregation import PRE_AGGREGATIONS, RULES
-from flockwise.attacks import ATTACKS, DataAttack
+from flockwise.attacks import ATTACKS, DataAttack, UpdateAttack
 from flockwise.config import Config
 from flockwise.config.checks import signature_of
 from flockwise.config.validation import validated
@@ -90,15 +90,17 @@ def make_workbench(
     federation, root = carve_root(federation, config.root.samples, config.seed)
     first = _model_factory(config, federation, directory, model)(derived_seed(config.seed, "model"))
     adversary = make_adversary(config, federation.clients, directory)
-    poison = {}
+    poison, idle = {}, frozenset[int]()
     if adversary and isinstance(adversary.attack, DataAttack):
         poison = dict.fromkeys(adversary.clients, adversary.attack)
+    elif adversary and isinstance(adversary.attack, UpdateAttack) and not adversary.attack.knows:
+        idle = adversary.clients  # what they send does not depend on any training
     later = (
         drifted(federation, config.faults.drift_clients, config.seed) if config.faults.drift_clients else None
     )
     return Workbench(
         federation, first, Recipe(**config.training.model_dump()), config.seed, config.engine.device,
-        config.engine.path, root, poison, later, config.faults.drift_round,
+        config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
     )  # fmt: skip
 
 

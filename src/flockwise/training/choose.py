@@ -36,4 +36,9 @@ def choose_trainer(
         except Unsupported as unsupported:
             reason = str(unsupported)
     generic = GenericTrainer(module, sample_shape, device, compiled=prefer != "generic")
+    if recipe.batch_size < generic.least:
+        raise InputError(
+            f"training.batch_size = {recipe.batch_size}: must be at least {generic.least}, or batch normalisation in "
+            "this model is left with a single value"
+        )
     return generic, f"generic path{' with compiled steps' if generic.compiled else ''}: {reason}"

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from flockwise.models.layout import Layout
 from flockwise.training.blocked import use_blocked
@@ -60,6 +61,7 @@ class GenericTrainer:
         if self._head:
             self._stepping = [steps for steps in self._stepping if steps is not self._head.layer]
         self._parameters: list[torch.Tensor] = [p for p in self._module.parameters() if p.requires_grad]
+        self.least = 1 if _takes_one_sample(self._module, self._sample_shape) else 2
 
     def train(
         self, vector: Vector, x: Samples, y: Classes, orders: Orders, recipe: Recipe
@@ -78,9 +80,7 @@ class GenericTrainer:
             torch.default_generator.manual_seed(zlib.crc32(np.ascontiguousarray(orders).tobytes()))
             for epoch, order in enumerate(orders):
                 seen: list[torch.Tensor] = []
-                for batch in torch.split(
-                    torch.from_numpy(np.array(order)).to(self._device), recipe.batch_size
-                ):
+                for batch in self._batches(torch.from_numpy(np.array(order)).to(self._device), recipe):
                     images = self._images(samples.index_select(0, batch))
                     logits, gradients = self._gradients(images, classes.index_select(0, batch), parameters)
                     step(gradients)
@@ -89,6 +89,12 @@ class GenericTrainer:
         trained, loss = self._layout.read(self._module), float(torch.stack(seen).double().sum()) / len(y)
         # Blocked rectifiers make zero of NaN, which must not hide that training diverged.
         return trained, math.nan if self._blocked and not np.isfinite(trained).all() else loss
+
+    def _batches(self, order: torch.Tensor, recipe: Recipe) -> list[torch.Tensor]:
+        batches = list(torch.split(order, recipe.batch_size))
+        if len(batches) > 1 and len(batches[-1]) < self.least:
+            batches[-2:] = [torch.cat(batches[-2:])]
+        return batches
 
     def _gradients(
         self, images: torch.Tensor, classes: torch.Tensor, parameters: list[torch.Tensor]
@@ -145,6 +151,19 @@ class GenericTrainer:
     def _images(self, samples: torch.Tensor) -> torch.Tensor:
         """What the module expects: (n, channels, height, width), still with the channels last in memory."""
         return samples.permute(0, 3, 1, 2) if samples.dim() == 4 else samples
+
+
+def _takes_one_sample(module: nn.Module, sample_shape: tuple[int, ...]) -> bool:
+    """Batch normalisation refuses to learn from a single value; whether it would get one depends on the image."""
+    if not any(isinstance(part, _BatchNorm) for part in module.modules()):
+        return True
+    place = next(module.parameters(), torch.empty(0)).device
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            module.train()(torch.zeros(1, *sample_shape, device=place))
+    except ValueError as error:
+        return "more than 1 value" not in str(error)
+    return True
 
 
 class _Steps:

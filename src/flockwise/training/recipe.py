@@ -48,13 +48,16 @@ class Trainer(Protocol):
     (n, features). Nothing passed in is changed, and the same arguments give the same bits.
     """
 
+    least: int  # samples a batch must hold; 2 where batch normalisation would be left with a single value
+
     def train(
         self, vector: Vector, x: Samples, y: Classes, orders: Orders, recipe: Recipe
     ) -> tuple[Vector, float]:
         """The model after local training, and the mean training loss of the last epoch.
 
         Epoch `e` visits the samples in the order `orders[e]`, in batches of `recipe.batch_size`; the last
-        batch may be smaller. The loss of a sample is the one before the step that it takes part in.
+        batch may be smaller, but joins the one before it if it has fewer than `least` samples. The loss of a
+        sample is the one before the step that it takes part in.
         """
         ...
 

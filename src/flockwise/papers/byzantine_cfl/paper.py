@@ -18,8 +18,8 @@ ATTACKS = {
     "clean": (),
 }
 SIZES = {
-    "full": ("rounds=60",),
-    "short": ("model.name=mlp", "split.clients=30", "split.samples=200", "rounds=30"),
+    "full": (),
+    "short": ("split.clients=30", "split.samples=500", "rounds=40"),
     "smoke": ("data.name=digits", "model.name=softmax", "split.clients=10", "rounds=2", "training.epochs=1"),
 }
 FAULTY = {"full": 30, "short": 9, "smoke": 3}

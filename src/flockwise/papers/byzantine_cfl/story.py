@@ -61,20 +61,21 @@ FIGURES = tuple(
 )
 
 READING = """
-- The paper gives neither learning rate nor local epochs. Learning rate 0.05 and 3 epochs is the one reading of nine tried
-  in the pilot with which 30 noisy clients of 100 separate (alpha_cross -0.02 in round 1, exactly the 30, nobody else);
-  with 1 epoch at 0.01, 0.05 or 0.1 they never did. Label flipping separates within 4 rounds under every reading tried.
+- The paper names neither network nor learning rate nor local epochs; noisy clients decide. We take the network of the
+  code that the authors published for clustered federated learning (5x5 convolutions with 6 and 16 channels, one linear
+  layer), learning rate 0.1 and 1 epoch: noisy clients then separate all at once after some 20 rounds, as the paper has it
+  (fewer than 40), and accuracy is near the published one. Tried on MNIST besides: FLIC's larger CNN with 1 epoch, where
+  they never separate at 0.01, 0.05 or 0.1 and only one or two of them do at 0.2 or 0.3; the same with 2 epochs at 0.1 or 3
+  at 0.05, where all do, but in round 1; hidden layers of 120 and 84 (LeNet), where nobody had after 4 rounds.
 - The noise of a noisy client is drawn once and stays.
 - CIFAR-10 uses McMahan et al.'s network without normalisation layers.
 - Accuracy is that of the model of the clients still taking part, on the official test part.
 """
 SCALES = """
 - `smoke`: embedded digits, softmax regression, 10 clients of which 3 faulty, 2 rounds.
-- `short`: a perceptron in place of the CNN, 30 clients with 200 samples, 9 faulty, 30 rounds.
+- `short`: 30 clients, 9 of them faulty, with 500 samples each; 40 rounds.
 """
 NOTES = """
-- `full` has 60 of the paper's 200 rounds: the paper's removals are over by round 40, and a cell of 60 rounds takes an hour
-  and a half of one core.
 - The split is the exact optimum of the paper's equation 4.
 - On clean data, FL is read from the run of CFL if that removed nobody (`twin` in the result's file).
 """

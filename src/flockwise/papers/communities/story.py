@@ -161,7 +161,10 @@ FIGURES = (
 )  # fmt: skip
 
 READING = """
-- The paper gives neither local epochs nor batch size nor learning rate: 1 epoch, batches of 32, learning rate 0.05.
+- The paper gives neither local epochs nor batch size nor learning rate: 1 epoch and batches of 32, as in the examples of
+  the authors' framework, and plain gradient descent with learning rate 0.05.
+- MobileNet is the one of the paper it cites, and of Keras, which the authors use: its first layer halves the 32x32 image,
+  so that 1x1 is left of it in the end (`mobilenet-original`).
 - Its resolution r grows with the size of communities; ours is 1 / r. Figure 3's axis values are not printed: 0.8, 0.9
   and 1.0, with m_k of 0.3, 0.5, 0.7 and 1.0.
 - Late fixes the communities in round 10 (`short`: 3). IFCA has two models; the paper ran it with all clients only.

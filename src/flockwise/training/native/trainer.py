@@ -33,6 +33,8 @@ class NativeTrainer:
     A call runs on one thread without Python's lock and keeps nothing between calls.
     """
 
+    least = 1
+
     def __init__(self, module: nn.Module, sample_shape: tuple[int, ...]) -> None:
         self._specs = match(module, sample_shape)
         keep_freed_memory()
