@@ -31,6 +31,21 @@ def test_flocks_are_those_of_scikit_learn(linkage, count, seed, threshold):
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
+@given(count=st.integers(2, 30), seed=st.integers(0, 10**6), flocks=st.integers(1, 30))
+def test_so_many_flocks_are_those_of_scikit_learn(linkage, count, seed, flocks):
+    points = np.random.default_rng(seed).normal(size=(count, 3))
+    labels = agglomerative(points=points, linkage=linkage, flocks=flocks)
+    reference = AgglomerativeClustering(min(flocks, count), linkage=linkage).fit_predict(points)
+    assert same_partition(labels, reference)
+
+
+@pytest.mark.parametrize("flocks, threshold", [(0, "auto"), (2, 1.0)])
+def test_a_number_of_flocks_must_be_positive_and_alone(flocks, threshold):
+    with pytest.raises(InputError, match=f"flocks = {flocks}: must be"):
+        agglomerative(points=[[0.0], [1.0], [2.0]], threshold=threshold, flocks=flocks)
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
 def test_the_dendrogram_is_that_of_scipy(linkage):
     points = np.random.default_rng(0).normal(size=(20, 4))
     assert np.allclose(dendrogram(squareform(pdist(points)), linkage), hierarchy.linkage(points, linkage))

@@ -87,3 +87,9 @@ def test_a_threshold_that_is_no_distance_is_refused_before_training(threshold):
 def test_wards_linkage_wants_euclidean_distances(metric):
     with pytest.raises(ConfigError, match=r"strategy.metric = .*choose metric 'l2'"):
         play(rounds=1, strategy={"name": "fl-hc", "metric": metric, "linkage": "ward"})
+
+
+def test_a_number_of_flocks_replaces_the_threshold():
+    assert [found(SWAP, "l2", "ward", flocks=n).server.state.flocks for n in (1, 3)] == [1, 3]
+    with pytest.raises(ConfigError, match=r"strategy.flocks = 3: cannot go with strategy.threshold"):
+        found(SWAP, "l2", "ward", flocks=3, threshold=1.0)

@@ -18,9 +18,13 @@ def agglomerative(
     linkage: Linkage = "complete",
     threshold: float | Literal["auto"] = "auto",
     *,
+    flocks: int | None = None,
     points: Any = None,
 ) -> Labels:
     """Flocks whose merging distance is at most `threshold`; a higher one gives fewer flocks.
+
+    `flocks` goes on merging until at most so many are left instead.
+
 
     Ward is defined on Euclidean distances, whose scale its heights share; give `points` (clients x
     features) instead of the distances to have them computed. `"auto"` chooses the threshold from the
@@ -29,18 +33,27 @@ def agglomerative(
     """
     matrix = _distances(distance, points)
     merges = dendrogram(matrix, linkage)
-    if threshold == "auto":
-        height = automatic_threshold(matrix, merges)
-    elif isinstance(threshold, str) or not threshold >= 0:
-        raise InputError(f'threshold = {threshold!r}: must be a distance of at least 0, or "auto"')
-    else:
-        height = float(threshold)
+    criterion, cut = (
+        ("distance", _height(matrix, merges, threshold)) if flocks is None else ("maxclust", flocks)
+    )
+    if flocks is not None and (flocks < 1 or threshold != "auto"):
+        raise InputError(
+            f"flocks = {flocks}: must be at least 1, and cannot go with a threshold of {threshold}"
+        )
     if len(matrix) == 1:
         return np.zeros(1, dtype=np.int64)
     from scipy.cluster import hierarchy  # here, because importing it is slow
 
-    labels = in_order(hierarchy.fcluster(merges, height, criterion="distance"))
-    return join_flocks(matrix, labels) if threshold == "auto" else labels
+    labels = in_order(hierarchy.fcluster(merges, cut, criterion=criterion))
+    return join_flocks(matrix, labels) if threshold == "auto" and flocks is None else labels
+
+
+def _height(matrix: Square, merges: np.ndarray, threshold: float | str) -> float:
+    if threshold == "auto":
+        return automatic_threshold(matrix, merges)
+    if isinstance(threshold, str) or not threshold >= 0:
+        raise InputError(f'threshold = {threshold!r}: must be a distance of at least 0, or "auto"')
+    return float(threshold)
 
 
 def dendrogram(

@@ -6,8 +6,9 @@ itself from the joint model. It assumes that all clients can be reached once.
 
 Where we differ from the paper: `threshold = "auto"` finds the cut from the distances themselves, because
 their scale depends on the model, the learning rate and the round, and lets clients that the cut leaves over
-join the flock they belong to. `repeat` clusters again every so many rounds. `start = "members"` starts each
-cluster from its members' mean of the all-client round instead of the joint model (l.12 says the joint model).
+join the flock they belong to; `flocks` cuts into a given number. `repeat` clusters again every so many rounds.
+`start = "members"` starts each cluster from its members' mean of the all-client round instead of the joint
+model (l.12 says the joint model).
 """
 
 from typing import Annotated, Literal
@@ -34,6 +35,7 @@ class FlHcOptions(JudgeOptions):
     threshold: Annotated[float, Field(ge=0, allow_inf_nan=False)] | Literal["auto"] = Field(
         "auto", description="the distance at which merging stops; auto finds it"
     )
+    flocks: int | None = Field(None, ge=1, description="merge until at most so many are left, instead")
     min_separation: float = Field(
         3.0, ge=0, description="with auto: flocks less apart than this are not real"
     )
@@ -49,15 +51,20 @@ def fl_hc(options: FlHcOptions, setting: Setting) -> Method:
             f"strategy.metric = {options.metric!r}: Ward's linkage adds up squared Euclidean distances; "
             "choose metric 'l2', or another linkage"
         )
+    if options.flocks and options.threshold != "auto":
+        raise ConfigError(
+            f"strategy.flocks = {options.flocks}: cannot go with strategy.threshold; leave one of them out"
+        )
+    cut = (options.linkage, options.threshold)
     return Method(
         name="fl-hc",
         sampler=setting.sampler(),  # l.19-20, and inside each cluster
         evidence=ThisRound(setting.layers),  # l.7-9: everyone trains the same model
         grouping=Clustered(
             measure=MEASURES[options.metric],
-            cluster=lambda away: agglomerative(away, options.linkage, options.threshold),  # l.10
+            cluster=lambda away: agglomerative(away, *cut, flocks=options.flocks),  # l.10
             takes="distance",
-            min_separation=options.min_separation if options.threshold == "auto" else 0.0,
+            min_separation=options.min_separation if cut[1] == "auto" and not options.flocks else 0.0,
             draw=lambda away: {"dendrogram": dendrogram(away, options.linkage)},
         ),
         when=Every(options.rounds_before + 1, options.repeat, census=True),  # l.3
