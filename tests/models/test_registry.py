@@ -6,7 +6,7 @@ from flockwise.errors import InputError, PluginError
 from flockwise.models import MODELS, Layout, build
 
 LARGE = [(3, 32, 32), (1, 28, 28)]
-SHAPES = {"mobilenet": LARGE, "mobilenet-original": LARGE, "small-cnn": LARGE}
+SHAPES = {"mobilenet": LARGE, "mobilenet-original": LARGE, "lenet": LARGE}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -34,8 +34,8 @@ def test_the_papers_cnn_has_the_size_of_the_papers():
     assert Layout.of(build("cnn", (1, 28, 28), 10, seed=0)).size == 1_663_370
 
 
-def test_the_small_cnn_has_the_size_of_the_authors_on_colour_images():
-    assert Layout.of(build("small-cnn", (3, 32, 32), 10, seed=0)).size == 6_882
+def test_lenet_has_its_size_on_colour_images():
+    assert Layout.of(build("lenet", (3, 32, 32), 10, seed=0)).size == 62_006
 
 
 @pytest.mark.parametrize("name", ["mobilenet", "mobilenet-original"])
@@ -66,7 +66,7 @@ def test_fewer_than_two_classes_are_refused():
 
 
 @pytest.mark.parametrize(
-    "name, shape", [("small-cnn", (1, 15, 16)), ("cnn", (1, 28, 3)), ("mobilenet-original", (3, 15, 15))]
+    "name, shape", [("lenet", (1, 15, 16)), ("cnn", (1, 28, 3)), ("mobilenet-original", (3, 15, 15))]
 )
 def test_images_that_are_too_small_are_refused(name, shape):
     with pytest.raises(InputError, match="needs at least"):

@@ -46,7 +46,7 @@ def _split(config: Config, directory: Path | None) -> None:
 
 
 def _model(config: Config, directory: Path | None) -> None:
-    if config.model.name in ("own", "softmax", "mlp", "cnn", "small-cnn", "cifar-cnn", "mobilenet"):
+    if config.model.name in ("own", "softmax", "mlp", "cnn", "lenet", "cifar-cnn", "mobilenet"):
         return  # known without importing torch
     from flockwise.models import MODELS
 

@@ -15,9 +15,9 @@ def cifar_cnn(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
     return _two_convolutions(input_shape, (64, 64), (384, 192, classes))
 
 
-def small_cnn(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
-    """The network of the code that Sattler et al. published for clustered federated learning: 5x5x6, 5x5x16."""
-    return _two_convolutions(input_shape, (6, 16), (classes,), padding=0)
+def lenet(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+    """LeNet-5 (LeCun et al., 1998) with rectifiers and maxima: 5x5x6, 5x5x16, 120 and 84 hidden units."""
+    return _two_convolutions(input_shape, (6, 16), (120, 84, classes), padding=0)
 
 
 def _two_convolutions(

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from flockwise.errors import InputError, PluginError
-from flockwise.models.convolutional import cifar_cnn, papers_cnn, small_cnn
+from flockwise.models.convolutional import cifar_cnn, lenet, papers_cnn
 from flockwise.models.dense import perceptron, softmax_regression
 from flockwise.models.mobilenet import mobilenet, mobilenet_original
 
@@ -30,7 +30,7 @@ MODELS: dict[str, Model] = {
         Model("softmax", "softmax regression: one linear layer, convex", softmax_regression),
         Model("mlp", "perceptron with two hidden layers of 200", perceptron),
         Model("cnn", "two 5x5 convolutions (32, 64) and 512 hidden units: FL+HC and FLIC", papers_cnn),
-        Model("small-cnn", "two 5x5 convolutions (6, 16) and a linear layer: Byzantine CFL", small_cnn),
+        Model("lenet", "two 5x5 convolutions (6, 16), 120 and 84 hidden units: Byzantine CFL", lenet),
         Model("cifar-cnn", "two 5x5 convolutions (64, 64), 384 and 192 hidden units", cifar_cnn),
         Model("mobilenet", "MobileNetV1 for 32x32 images, with batch normalisation", mobilenet),
         Model(
