@@ -63,7 +63,7 @@ def _judge(dataset: str, model: str, data: Path | None) -> tuple[Trainer, np.nda
     held = load(dataset, data)
     height, width, channels = held.shape
     module = build(model, (channels, height, width), held.classes, seed=0)
-    trainer, _ = choose_trainer(module, (channels, height, width), Recipe(1, 1, 0.0))
+    trainer, _ = choose_trainer(module, (channels, height, width), Recipe(1, 2, 0.0))
     x, y = Federation(held, (Shard(_NOTHING, _NOTHING, _NOTHING),)).official_test()
     return trainer, np.ascontiguousarray(x), y
 

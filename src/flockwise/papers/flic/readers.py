@@ -16,6 +16,12 @@ def best_of_last(finished: Finished) -> float:
     return float(np.nanmax(values)) if np.isfinite(values).any() else float("nan")
 
 
+def mean_over(finished: Finished, first: int, last: int) -> float:
+    """Mean accuracy of the rounds from `first` to `last` that were tested."""
+    rounds, values = finished.run.rounds, finished.run.facts["accuracy"]
+    return float(np.nanmean(values[(rounds >= first) & (rounds <= last)]))
+
+
 def loyal_flocks(finished: Finished) -> float:
     """How many flocks have a loyal client."""
     return float(len(_loyal(finished)))

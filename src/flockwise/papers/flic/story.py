@@ -122,6 +122,9 @@ READING = """
   seeds, where 45 is the goal), and the paper says that they do around round 8. The weights are shown without a verdict;
   the claim is what is judged.
 - Accuracy before and after is the mean over clients of their accuracy on their own test digits, tested every 5 rounds.
+- Accuracy before clustering moves by several points from test to test (label swap: from 0.67 to 0.79 in the last 100
+  rounds, 0.71 in round 200), where the paper has the mean of 20 runs. With few seeds the mean of the second half of the
+  rounds before clustering takes its place.
 """
 SCALES = """
 - `smoke`: embedded digits, softmax regression, 20 clients, a handful of rounds.
