@@ -69,8 +69,8 @@ READING = """
     97.9 clean (Fashion-MNIST 84.2), and 82.3 (62.3) where random updates are averaged in;
   - FLIC's larger CNN, 1 epoch: noisy clients never leave at 0.01, 0.05 or 0.1, and only one or two of them at 0.2 or 0.3;
   - the same with 2 epochs at 0.1 (both data sets) or 3 at 0.05: exactly the noisy ones leave, but in round 1.
-- Random updates hurt plain federated learning less than in the paper, where it is no better than guessing: their mean
-  moves each number of the model by 0.05 a round, which a small network can make up for in 6 steps of each honest client.
+- On MNIST random updates hurt plain federated learning less than in the paper, where it is no better than guessing: their
+  mean moves each number of the model by 0.05 a round, which honest clients can partly make up for.
 - The noise of a noisy client is drawn once and stays.
 - CIFAR-10 uses McMahan et al.'s network without normalisation layers.
 - Accuracy is that of the model of the clients still taking part, on the official test part.
