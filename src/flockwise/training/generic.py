@@ -61,7 +61,7 @@ class GenericTrainer:
         if self._head:
             self._stepping = [steps for steps in self._stepping if steps is not self._head.layer]
         self._parameters: list[torch.Tensor] = [p for p in self._module.parameters() if p.requires_grad]
-        self.least = 1 if _takes_one_sample(self._module, self._sample_shape) else 2
+        self.least = 1 if _takes_one_sample(module, self._sample_shape) else 2
 
     def train(
         self, vector: Vector, x: Samples, y: Classes, orders: Orders, recipe: Recipe
@@ -160,8 +160,8 @@ def _takes_one_sample(module: nn.Module, sample_shape: tuple[int, ...]) -> bool:
     place = next(module.parameters(), torch.empty(0)).device
     try:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            module.train()(torch.zeros(1, *sample_shape, device=place))
-    except ValueError as error:
+            copy.deepcopy(module).train()(torch.zeros(1, *sample_shape, device=place))
+    except Exception as error:  # whatever else does not fit will show in training, where it is told of
         return "more than 1 value" not in str(error)
     return True
 
