@@ -31,21 +31,19 @@ def agglomerative(
     distances, see `automatic_threshold`, and then clients left over join the flock they belong to, see
     `join_flocks`.
     """
-    matrix = _distances(distance, points)
-    merges = dendrogram(matrix, linkage)
-    criterion, cut = (
-        ("distance", _height(matrix, merges, threshold)) if flocks is None else ("maxclust", flocks)
-    )
     if flocks is not None and (flocks < 1 or threshold != "auto"):
         raise InputError(
             f"flocks = {flocks}: must be at least 1, and cannot go with a threshold of {threshold}"
         )
+    matrix = _distances(distance, points)
+    merges = dendrogram(matrix, linkage)
+    cut = flocks or _height(matrix, merges, threshold)
     if len(matrix) == 1:
         return np.zeros(1, dtype=np.int64)
     from scipy.cluster import hierarchy  # here, because importing it is slow
 
-    labels = in_order(hierarchy.fcluster(merges, cut, criterion=criterion))
-    return join_flocks(matrix, labels) if threshold == "auto" and flocks is None else labels
+    labels = in_order(hierarchy.fcluster(merges, cut, criterion="maxclust" if flocks else "distance"))
+    return join_flocks(matrix, labels) if threshold == "auto" and not flocks else labels
 
 
 def _height(matrix: Square, merges: np.ndarray, threshold: float | str) -> float:
