@@ -11,6 +11,16 @@ from flockwise.types import Models, Vector
 ROOT = -1  # the server's own clean data, addressed like a client where a method needs it
 
 
+def root_for(row: int) -> int:
+    """The address at which the server's own data trains model `row`: ROOT for the first, then below."""
+    return ROOT - row
+
+
+def is_root(client: int) -> bool:
+    """Whether this is the server's own data."""
+    return client <= ROOT
+
+
 @dataclass(frozen=True)
 class Task:
     """What one client does: train (or validate) the models in these rows of the plan.

@@ -26,6 +26,7 @@ def batch(clients: Any, updates: Any, round: int = 1, features: Any = None, loss
     count = len(clients)
     return Batch(
         round, clients, updates, np.zeros_like(updates), np.ones(count), np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
         np.zeros(count) if losses is None else np.asarray(losses, float),
         np.full((count, 3), np.nan) if features is None else np.asarray(features, float),
     )  # fmt: skip

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from tests.pieces.states import batch, state
 
-from flockwise.pieces.attribution import Choice, Communities, OneModel, OwnFlock, largest_flock
+from flockwise.pieces.attribution import Choice, Communities, OneModel, OwnFlock
+from flockwise.pieces.state import largest_flock
 
 
 def communities(kind, labels=(0, 0, 1, 1, 2), heard=(1, 1, 1, 1, 1), round=1, **settings):
@@ -93,3 +94,31 @@ def test_communities_stand_when_everyone_was_set_apart():
     nobody = type(before)(1, before.models, np.full(5, -1), np.ones(5, np.int8), before.memory)
     models, rows = Communities("1nn").assign(nobody)
     assert np.isfinite(models).all() and rows.max() < len(models)
+
+
+def test_wnn_stands_models_so_deep_that_everything_is_far():
+    before = communities("wnn")[0]
+    deep = type(before)(1, np.tile(before.models, 30), before.labels, before.apart, {
+        "latest/models": np.tile(before.memory["latest/models"] * 3, 30), "latest/round": np.ones(5, int)})  # fmt: skip
+    layers = tuple((start, start + 4) for start in range(0, 1200, 4))
+    models, rows = Communities("wnn", layers=layers).assign(deep)
+    assert np.isfinite(models).all()
+    assert np.allclose(models[rows], deep.models[deep.labels]), "far away, the nearest alone counts"
+
+
+def test_without_validation_data_a_client_without_a_flock_chooses_one():
+    blind = np.array([False, False, False, True, False])
+    before = state([0, 1, 1, -1, -1], models=2, **{"place/blind": blind})
+    attribution, clients = OwnFlock(), np.array([0, 3, 4])
+    _, rows = attribution.assign(before)
+    offers = attribution.offers(before, clients, rows)
+    assert offers == [(0,), (1, 0), (1,)], "the largest flock's model comes first"
+    replies = batch(clients, np.zeros((3, 3)))
+    replies.chosen[:] = [0, 1, 0]
+    assert attribution.relabel(before, replies, offers).tolist() == [0, 1, 1, 0, -1]
+
+
+def test_there_is_no_choice_between_models_that_are_the_same():
+    before = state([0, 1, 1, -1], models=2, **{"place/blind": np.ones(4, bool)})
+    before = type(before)(1, np.zeros((2, 3), np.float32), before.labels, before.apart, before.memory)
+    assert OwnFlock().offers(before, np.array([3]), np.array([0, 1, 1, 1])) == [(1,)]

@@ -101,3 +101,19 @@ def test_the_stationarity_gate_looks_at_the_norm_of_the_mean_not_at_the_mean_of_
     assert Bipartition(eps1=0.4, eps2=6.0).find(known(opposite), 1).flocks == 1
     moving = opposite + np.array([0.0, 3.0])
     assert Bipartition(threshold=0.5, eps1=0.4, eps2=1.6).find(known(moving), 1).flocks == 1
+
+
+def test_flocks_asked_for_by_number_stand_however_mixed():
+    rows = np.random.default_rng(4).normal(size=(30, 2)) * np.linspace(0.1, 9.0, 30)[:, None]
+    grouping = Clustered(MEASURES["l2"], lambda away: agglomerative(away, "single", flocks=2), "distance")
+    found = grouping.find(known(rows.astype(np.float32)), 1)
+    assert found.facts["separation"] < 0 and found.flocks == 2
+
+
+def test_a_bipartition_goes_by_the_similarity_it_is_given():
+    rows, truth = flocks_of_updates([4, 4])
+    near = MEASURES["l2"]
+    square = as_kind(near.compare(known(rows)), near, "similarity", 2.0)
+    found = Bipartition(threshold=1.0, measure=near, power=2.0).find(known(rows), 1)
+    assert np.allclose(found.square, square)
+    assert found.labels.tolist() == truth.tolist()

@@ -70,7 +70,7 @@ def test_those_without_a_group_count_with_the_largest_and_get_no_weight_of_their
     rule = BoundRule("mean", lambda updates: updates.mean(axis=0))
     before = state([0, 0, 0, 1, -1, -1], models=2, dimension=1, **{"found/round": np.array([1])})
     updates = np.array([[1.0], [1.0], [1.0], [3.0], [100.0], [100.0]])
-    after = Merged(rule).step(before, before.models, before.labels, batch(range(6), updates), None)
+    after = Merged(rule).step(before, before.models, before.labels, batch(range(6), updates), {})
     assert after[0, 0] == pytest.approx((203 / 5 + 3) / 2)
 
 

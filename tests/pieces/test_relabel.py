@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,7 +38,7 @@ def test_finding_flocks_anew_keeps_a_partition_of_those_compared(situation):
 def test_every_flock_has_a_model_after_relabelling(situation):
     before, found = situation
     after = renumbered(before, found)
-    models = inherited(before.models, before.labels, after)
+    models = inherited(before, after)
     assert after.max() < len(models)
     assert np.isfinite(models).all()
 
@@ -73,10 +75,20 @@ def test_the_largest_part_of_a_split_keeps_the_number():
 
 def test_a_new_flock_starts_from_a_bit_exact_copy_of_its_only_parent():
     models = np.array([[0.1, 0.2], [0.3, 0.4]], np.float32)
-    after = inherited(models, np.array([0, 0, 1, 1]), np.array([0, 2, 1, 1]))
+    after = inherited(replace(state([0, 0, 1, 1]), models=models), np.array([0, 2, 1, 1]))
     assert after[2].tobytes() == models[0].tobytes()
 
 
 def test_a_flock_from_two_parents_starts_from_the_mean_over_its_members():
     models = np.array([[0.0], [3.0]], np.float32)
-    assert inherited(models, np.array([0, 1, 1]), np.array([2, 2, 2]))[2].tolist() == [2.0]
+    before = replace(state([0, 1, 1]), models=models)
+    assert inherited(before, np.array([2, 2, 2]))[2].tolist() == [2.0]
+
+
+def test_a_flock_of_newcomers_starts_from_what_they_were_sent_the_largest_flocks_model():
+    before = state([0, 1, 1, UNPLACED, UNPLACED, 2], models=4)
+    after = np.array([0, 1, 1, 3, 3, 4])
+    models = inherited(before, after)
+    assert models[3].tolist() == before.models[1].tolist(), "not what flock 3 once had"
+    newcomers = inherited(before, np.array([0, 1, 1, 4, 4, 2]))
+    assert newcomers[4].tolist() == before.models[1].tolist(), "and not zeros"

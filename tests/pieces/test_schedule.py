@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from tests.pieces.states import state
 
 from flockwise.pieces.grouping import Found
@@ -11,11 +12,18 @@ def found(labels, clients=None):
 
 
 def test_never_looks_at_anything():
-    assert not any(Never().look(state([0]), round) or Never().everyone(round) for round in range(1, 20))
+    assert not any(
+        Never().look(state([0]), round) or Never().everyone(state([0]), round) for round in range(1, 20)
+    )
 
 
-def test_once_means_one_round():
-    assert [r for r in range(1, 30) if Every(7, every=None).look(state([0]), r)] == [7]
+@pytest.mark.parametrize("memory", ["looked/round", "found/round"])
+def test_once_is_the_first_round_that_succeeds(memory):
+    once, before = Every(7, every=None, census=True), state([0])
+    assert [r for r in range(1, 30) if once.look(before, r)] == list(range(7, 30))
+    assert once.everyone(before, 9), "a census that nobody answered comes again"
+    done = before.remember(**{memory: np.array([7])})
+    assert not any(once.look(done, r) or once.everyone(done, r) for r in range(1, 30))
 
 
 def test_every_third_round_up_to_a_last_one():
@@ -23,8 +31,8 @@ def test_every_third_round_up_to_a_last_one():
 
 
 def test_only_a_census_asks_everyone_and_only_when_it_looks():
-    assert [r for r in range(1, 10) if Every(3, every=4, census=True).everyone(r)] == [3, 7]
-    assert not any(Every(3, every=4).everyone(r) for r in range(1, 10))
+    assert [r for r in range(1, 10) if Every(3, every=4, census=True).everyone(state([0]), r)] == [3, 7]
+    assert not any(Every(3, every=4).everyone(state([0]), r) for r in range(1, 10))
 
 
 def rounds_until_it_acts(schedule, partitions, before):

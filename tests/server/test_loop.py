@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.server.fake_engine import FakeEngine, flock_targets, round_of
@@ -145,3 +147,45 @@ def test_a_flock_nobody_answered_for_keeps_its_model_bit_for_bit():
     before = server.state.models[silent].tobytes()
     round_of(server, ENGINE, lambda replies: [r for r in replies if server.state.labels[r.client] != silent])
     assert server.state.models[silent].tobytes() == before
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("fl-hc", {"rounds_before": 2}),
+        ("flic", {"warmup": 3, "min_separation": 0.0}),
+        ("mini-fl", {"collect": 3}),
+        ("custom", {"when": "once", "first": 3}),
+    ],
+)
+def test_a_clustering_round_that_nobody_answers_comes_again(name, options):
+    server = make_server(name, len(GROUPS), DIMENSION, options=options)
+    for round in range(1, 7):
+        round_of(server, ENGINE, (lambda replies: []) if round == 3 else list)
+    assert server.state.flocks == 2
+    assert int(server.state.memory["found/round"][0]) == 4, "found once, in the first round that succeeded"
+
+
+def test_newcomers_found_by_a_second_census_do_not_start_from_nothing():
+    late = {0, 2}
+    server = make_server(
+        "fl-hc", len(GROUPS), DIMENSION, options={"rounds_before": 1, "repeat": 4, "threshold": 0.01}
+    )
+    for round in range(1, 7):
+        round_of(
+            server, ENGINE, lambda all, round=round: [r for r in all if round > 4 or r.client not in late]
+        )
+    assert (np.linalg.norm(server.state.models[server.state.labels[list(late)]], axis=1) > 0.5).all()
+
+
+@pytest.mark.parametrize("name", list(STRATEGIES))
+def test_a_liar_as_large_as_can_be_neither_ends_the_run_nor_spoils_a_model(name):
+    def lie(replies, size):
+        return [replace(r, update=np.full_like(r.update, size)) if r.client == 1 else r for r in replies]
+
+    for size in (3e38, 1e20, 1e14):
+        server = make_server(name, len(GROUPS), DIMENSION)
+        for _ in range(4):
+            record = round_of(server, ENGINE, lambda replies, size=size: lie(replies, size))
+            assert any(event.kind == "rejected" for event in record.events) == (size > 1e15)
+            assert np.isfinite(server.ask().models).all()

@@ -1,8 +1,10 @@
 """FLIC: the right flocks without an all-client round, and wolves told from sheep even in the majority."""
 
+import numpy as np
 import pytest
 from tests.strategies.playing import play
 
+from flockwise.errors import ConfigError
 from flockwise.pieces.state import UNPLACED
 
 SWAP = {"name": "label_swap", "clients": 12, "groups": 3}
@@ -66,3 +68,20 @@ def test_a_client_never_heard_before_is_placed_when_it_joins():
 def test_the_diagonal_can_be_kept():
     game = play(rounds=12, strategy={"name": "flic", "warmup": 10, "self_loops": True})
     assert game.ari == 1.0
+
+
+def test_without_validation_data_clients_choose_a_flock_by_their_training_loss():
+    game = play(
+        rounds=16, split={**ROTATION, "groups": 2, "validation": 0}, sampling=HALF,
+        faults={"late_clients": 4, "late_round": 9}, strategy={"name": "flic", "warmup": 8, "min_separation": 0},
+    )  # fmt: skip
+    late = np.flatnonzero(game.records[7].arrays["flock"] == UNPLACED)
+    assert len(late) == 4
+    assert (game.labels != UNPLACED).all() and game.ari == 1.0
+    assert {event.client for _, event in game.events("placed")} == set(late.tolist())
+
+
+@pytest.mark.parametrize("warmup", [0, -5])
+def test_a_warmup_that_never_ends_is_refused(warmup):
+    with pytest.raises(ConfigError, match=r"strategy\.warmup"):
+        play(rounds=1, strategy={"name": "flic", "warmup": warmup})

@@ -1,10 +1,9 @@
 """IFCA: clients sort themselves by their training loss."""
 
 import numpy as np
-import pytest
 from tests.strategies.playing import play
 
-from flockwise.errors import ConfigError
+from flockwise.messages import is_root
 
 TURNED = {"name": "rotation", "clients": 12, "groups": 2}
 
@@ -28,6 +27,7 @@ def test_a_warm_start_trains_one_model_first():
     assert game.mean_accuracy > 0.7
 
 
-def test_a_rule_that_needs_the_servers_own_update_is_refused():
-    with pytest.raises(ConfigError, match="one of ifca's models only"):
-        play(rounds=1, strategy={"name": "ifca"}, aggregation={"name": "fltrust"}, root={"samples": 50})
+def test_the_servers_own_data_trains_each_of_the_models():
+    game = play(rounds=3, strategy={"name": "ifca"}, aggregation={"name": "fltrust"}, root={"samples": 50})
+    asked = [task for task in game.server.ask().tasks if is_root(task.client)]
+    assert [task.models for task in asked] == [(0,), (1,)]

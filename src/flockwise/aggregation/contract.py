@@ -28,7 +28,7 @@ class Contract:
     needs: str
     tolerates: str
     cost: str
-    weighted: bool = False
+    weighted: bool = False  # by sample counts unless told otherwise; a robust rule never trusts them
     needs_root: bool = False
     random: bool = False
 

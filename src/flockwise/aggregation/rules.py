@@ -32,7 +32,7 @@ def _trimmed(f: int = 0, trim: float = 0.1, **parameters: Any) -> int:
 
 
 def _krum(f: int = 0, strict: bool = True, **parameters: Any) -> int:
-    return 2 * f + 3 if strict else 1
+    return 2 * f + 3 if strict else 3  # of two updates, neither is nearer to the other
 
 
 def _multi_krum(f: int = 0, m: int | None = None, strict: bool = True, **parameters: Any) -> int:
@@ -108,7 +108,7 @@ RULES: dict[str, Rule] = {
             "geometric-median",
             "the point with the least sum of distances to the updates",
             geometric_median,
-            Contract("K >= 2f + 1", "attackers with less than half of the weight", "K^2 d", weighted=True),
+            Contract("K >= 2f + 1", "f < K / 2 (given weights: less than half of the weight)", "K^2 d"),
             (
                 Parameter("steps", int, "most iterations", default=200, low=1),
                 Parameter("tolerance", float, "relative change that ends it", default=1e-6, low=0.0),

@@ -103,7 +103,7 @@ class Faults(Section):
 class GateSection(Section):
     """What a reply must look like."""
 
-    max_norm: float | None = Field(None, gt=0, description="longest update that is let in")
+    max_norm: float | None = Field(None, gt=0, description="longest update that is let in; 1e15 if not given")
     weight_cap: float | None = Field(
         5.0, gt=0, description="a sample count above this many medians counts as that"
     )

@@ -12,7 +12,7 @@ from flockwise.engine.base import Evaluation
 from flockwise.engine.pool import Job, Pool
 from flockwise.engine.workbench import Workbench, one_thread
 from flockwise.errors import EngineError
-from flockwise.messages import ROOT, Plan, Reply, Scores, Task
+from flockwise.messages import Plan, Reply, Scores, Task, is_root
 from flockwise.types import Labels, Models, Vector
 
 # Seconds of training below which a plan is carried out in this process: messages to workers would cost more.
@@ -35,7 +35,7 @@ class LocalEngine:
         rows = max(clients + 64, most_models)
         self._models = Arena(rows, dimension)
         self._versions = np.zeros(rows, dtype=np.int64)  # a new number for each model that came into a row
-        self._updates = Arena(clients + 1, dimension)
+        self._updates = Arena(clients + rows, dimension)  # the server's own data may train every model too
         self._pace = float(
             "inf"
         )  # seconds a sample in training, the best seen: loads and first uses slow others
@@ -138,7 +138,7 @@ class LocalEngine:
 
     def _reply(self, plan: Plan, answer: Job, update: Vector) -> Reply:
         client = answer["client"]
-        shard = self._bench.root if client == ROOT else self._bench.federation.shards[client]
+        shard = self._bench.root if is_root(client) else self._bench.federation.shards[client]
         return Reply(
             client, plan.round, update, answer["samples"], answer["chosen"],
             _from_json([answer["loss"]])[0], getattr(shard, "address", None), getattr(shard, "hour", None),

@@ -10,7 +10,7 @@ from torch import nn
 
 from flockwise.attacks import DataAttack
 from flockwise.data import Federation, Shard
-from flockwise.messages import ROOT
+from flockwise.messages import is_root
 from flockwise.rng import generator
 from flockwise.training import Recipe, choose_trainer
 from flockwise.types import Models, Vector
@@ -142,7 +142,7 @@ class Workbench:
         return x, y
 
     def _materialise(self, client: int, part: str, round: int) -> tuple[np.ndarray, np.ndarray]:
-        if client == ROOT:
+        if is_root(client):
             assert self.root is not None
             return Federation(self.federation.dataset, (self.root,)).arrays(0, "train")
         federation = self.later if self.later is not None and self._drifted(round) else self.federation
@@ -153,7 +153,7 @@ class Workbench:
         return np.ascontiguousarray(x, dtype=np.float32), np.ascontiguousarray(y, dtype=np.int64)
 
     def _shard(self, client: int, round: int) -> Shard:
-        if client == ROOT:
+        if is_root(client):
             assert self.root is not None
             return self.root
         return self.federation.shards[client]

@@ -23,7 +23,7 @@ from flockwise.flower.mail import Answer, Letter, Mail
 from flockwise.flower.records import read_array
 from flockwise.flower.roster import Roster
 from flockwise.flower.worker_app import jobs_message
-from flockwise.messages import ROOT, Event, Plan, Reply, Scores, Task
+from flockwise.messages import Event, Plan, Reply, Scores, Task, is_root
 from flockwise.models import Layout
 from flockwise.types import Labels, Models
 
@@ -87,8 +87,8 @@ class FlowerEngine:
 
     def train(self, plan: Plan) -> list[Reply]:
         """Every client of the plan; those of a node that does not answer are missing."""
-        replies = [self._own(plan, task) for task in plan.tasks if task.client == ROOT]
-        tasks = [task for task in plan.tasks if task.client != ROOT]
+        replies = [self._own(plan, task) for task in plan.tasks if is_root(task.client)]
+        tasks = [task for task in plan.tasks if not is_root(task.client)]
         work = {t.client: self.bench.samples(t.client, plan.round) * len(t.models) for t in tasks}
         heaviest = sorted(tasks, key=lambda task: (-work[task.client], task.client))
         for answer in self._ask("train", plan.round, plan.models, heaviest):
@@ -97,8 +97,8 @@ class FlowerEngine:
 
     def validate(self, plan: Plan) -> list[Scores]:
         """The clients' scores on their validation data (on the server's own data for ROOT)."""
-        scores = [self._own_scores(plan, task) for task in plan.tasks if task.client == ROOT]
-        tasks = [task for task in plan.tasks if task.client != ROOT]
+        scores = [self._own_scores(plan, task) for task in plan.tasks if is_root(task.client)]
+        tasks = [task for task in plan.tasks if not is_root(task.client)]
         for answer in self._ask("validate", plan.round, plan.models, tasks):
             for client, samples, marks in self._read(answer, _marks):
                 accuracies, losses = zip(*marks, strict=True) if marks else ((), ())
@@ -184,23 +184,27 @@ class FlowerEngine:
     def _reply(
         self, plan: Plan, client: int, update: np.ndarray, samples: int, chosen: int, loss: float
     ) -> Reply:
-        shard = self.bench.root if client == ROOT else self.bench.federation.shards[client]
+        shard = self.bench.root if is_root(client) else self.bench.federation.shards[client]
         return Reply(client, plan.round, update, samples, chosen, loss, getattr(shard, "address", None),
                      getattr(shard, "hour", None), getattr(shard, "user", None))  # fmt: skip
 
     def _own(self, plan: Plan, task: Task) -> Reply | None:
         candidates = plan.models[list(task.models)]
-        result = self.bench.train(ROOT, plan.round, candidates)
+        result = self.bench.train(task.client, plan.round, candidates)
         if result is None:
             return None
         trained, chosen, loss = result
-        samples = len(self.bench.data(ROOT, "train", plan.round)[1])
-        return self._reply(plan, ROOT, trained - candidates[chosen], samples, chosen, loss)
+        samples = len(self.bench.data(task.client, "train", plan.round)[1])
+        return self._reply(plan, task.client, trained - candidates[chosen], samples, chosen, loss)
 
     def _own_scores(self, plan: Plan, task: Task) -> Scores:
-        marks = [self.bench.score(ROOT, "validation", plan.round, plan.models[row]) for row in task.models]
-        samples = len(self.bench.data(ROOT, "validation", plan.round)[1])
-        return Scores(ROOT, plan.round, tuple(m[0] for m in marks), samples, tuple(m[1] for m in marks))
+        marks = [
+            self.bench.score(task.client, "validation", plan.round, plan.models[row]) for row in task.models
+        ]
+        samples = len(self.bench.data(task.client, "validation", plan.round)[1])
+        return Scores(
+            task.client, plan.round, tuple(m[0] for m in marks), samples, tuple(m[1] for m in marks)
+        )
 
 
 def _marks(report: Any, arrays: Any) -> tuple[int, int, list[tuple[float, float]]]:

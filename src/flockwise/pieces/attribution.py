@@ -7,7 +7,7 @@ import numpy as np
 
 from flockwise.pieces.batch import Batch
 from flockwise.pieces.evidence import Layers
-from flockwise.pieces.state import UNPLACED, State, flocks_in
+from flockwise.pieces.state import UNPLACED, State, all_alike, flocks_in, largest_flock
 from flockwise.similarity import trusted
 from flockwise.types import Labels, Models, Square
 
@@ -35,19 +35,40 @@ class _SendsOne:
         return state.labels
 
 
-def largest_flock(state: State) -> int:
-    """The flock with most free members; the lowest number wins a tie."""
-    placed = state.labels[(state.labels != UNPLACED) & state.free]
-    return int(np.bincount(placed).argmax()) if len(placed) else 0
-
-
 @dataclass(frozen=True)
-class OwnFlock(_SendsOne):
-    """The model of the client's own flock; a client without one gets the largest flock's."""
+class OwnFlock:
+    """The model of the client's own flock; a client without one gets the largest flock's.
+
+    Without a flock and without validation data that could place it, it is sent the models of all flocks, and
+    belongs to the one with the lowest loss on its training data.
+    """
 
     def assign(self, state: State) -> tuple[Models, Labels]:
         """Flock models, and each client's flock."""
         return state.models, np.where(state.labels == UNPLACED, largest_flock(state), state.labels)
+
+    def offers(self, state: State, clients: Labels, rows: Labels) -> list[tuple[int, ...]]:
+        """One model each, but for those who have to choose."""
+        single: list[tuple[int, ...]] = [(int(row),) for row in rows[clients]]
+        blind = state.memory.get("place/blind")
+        flocks = flocks_in(state.labels[state.free])
+        if blind is None or all_alike(state.models[flocks]):
+            return single
+        home = largest_flock(state)
+        every = (
+            home,
+            *(int(flock) for flock in flocks if flock != home),
+        )  # who does not choose trains the first
+        choosing = blind[clients] & (state.labels[clients] == UNPLACED)
+        return [every if chooses else one for chooses, one in zip(choosing, single, strict=True)]
+
+    def relabel(self, state: State, batch: Batch, offers: list[tuple[int, ...]]) -> Labels:
+        """Who had to choose belongs to the flock it chose."""
+        labels = state.labels.copy()
+        for client, offer, pick in zip(batch.clients, offers, batch.chosen, strict=True):
+            if len(offer) > 1:
+                labels[client] = offer[pick]
+        return labels
 
 
 @dataclass(frozen=True)
@@ -113,7 +134,9 @@ class Communities(_SendsOne):
             rows[known] = 1 + away.argmin(axis=1)
             return models, rows
         nearest = np.argsort(away, axis=1, kind="stable")[:, : self.neighbours]
-        weights = np.exp(-self.beta * np.take_along_axis(away, nearest, axis=1))
+        near = np.take_along_axis(away, nearest, axis=1)
+        # Only differences matter: with many layers every distance is so large that its exp alone would be 0.
+        weights = np.exp(-self.beta * (near - near.min(axis=1, keepdims=True)))
         weights /= weights.sum(axis=1, keepdims=True)
         mixed = np.einsum(
             "qj,qjd->qd", weights, state.models[alive].astype(np.float64)[nearest], optimize=True

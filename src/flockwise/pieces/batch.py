@@ -21,6 +21,7 @@ class Batch:
     sent: Models  # the model each client was sent
     weights: Weights
     chosen: Labels  # which of the models it was offered each client trained
+    rows: Labels  # the row of that model in the plan
     losses: np.ndarray
     features: np.ndarray  # (clients, 3) place, hour and user of each report as numbers, NaN where unknown
 
@@ -30,7 +31,7 @@ class Batch:
             return self
         return Batch(
             self.round, self.clients[rows], self.updates[rows], self.sent[rows],
-            self.weights[rows], self.chosen[rows], self.losses[rows], self.features[rows],
+            self.weights[rows], self.chosen[rows], self.rows[rows], self.losses[rows], self.features[rows],
         )  # fmt: skip
 
 
@@ -52,6 +53,7 @@ def stack(plan: Plan, replies: Sequence[Reply], weight_cap: float | None) -> Bat
         else np.broadcast_to(plan.models[rows[0]], (len(rows), dimension)),
         weights=counts,
         chosen=np.array([reply.chosen for reply in replies], dtype=np.int64),
+        rows=np.array(rows, dtype=np.int64),
         losses=np.array([_number(reply.loss) for reply in replies]),
         features=np.array([[_place(r.address), _number(r.hour), _number(r.user)] for r in replies]).reshape(
             -1, 3
@@ -93,10 +95,13 @@ def _place(address: object) -> float:
 
 def _text_number(text: str) -> float:
     try:
-        return float(text)
+        return _number(float(text))
     except ValueError:
         return float("nan")
 
 
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, float | int | np.number) else float("nan")
+    """A number as told by a client; one so large that its square overflows counts as not told."""
+    if isinstance(value, float | int | np.number) and abs(value) < 1e100:  # type: ignore[operator]
+        return float(value)
+    return float("nan")

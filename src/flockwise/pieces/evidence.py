@@ -69,10 +69,9 @@ class LatestUpdates:
         """Every free client with an update that is not too old."""
         evidence = self._evidence(state)
         usable = np.flatnonzero(evidence.usable(batch.round) & state.free)
-        among_heard = np.searchsorted(np.flatnonzero(evidence.heard), usable)
         return Known(
             usable,
-            lambda: evidence.rows[among_heard],
+            lambda: evidence.rows[usable],
             self.layers,
             cached_cosine=lambda: evidence.cosine(batch.round)[np.ix_(usable, usable)],
         )
@@ -83,7 +82,9 @@ class LatestUpdates:
             return live
         saved = {n.removeprefix("evidence/"): a for n, a in state.memory.items() if n.startswith("evidence/")}
         if saved:
-            return Evidence.from_state(saved)
+            evidence = Evidence.from_state(saved)
+            evidence.max_age = self.max_age  # what the run says now: a fork may have changed it
+            return evidence
         return Evidence(state.clients, state.models.shape[1], max_age=self.max_age)
 
 

@@ -50,16 +50,17 @@ class Measure:
 
 def as_kind(square: Square, measure: Measure, wanted: Kind, power: float = 1.0) -> Square:
     """Turn similarities into distances or the reverse, whichever a clusterer takes."""
-    if wanted == measure.kind == "similarity":
+    if wanted == measure.kind == "distance":
+        return square if power == 1.0 else square**power
+    if measure.kind == "similarity":
         # Weights of a graph must not be negative: cosines become 1 + cosine.
         lowest = (
             measure.bottom if measure.bottom is not None else min(float(np.nanmin(square, initial=0.0)), 0.0)
         )
-        return np.asarray((square - lowest) ** power)
-    if wanted == measure.kind:
-        return square if power == 1.0 else square**power
-    if wanted == "distance":
-        return np.maximum(measure.top - square, 0.0)
+        weights = np.asarray((square - lowest) ** power)
+        return (
+            weights if wanted == "similarity" else np.maximum((measure.top - lowest) ** power - weights, 0.0)
+        )
     others = square[~np.eye(len(square), dtype=bool)]
     low, high = (np.nanmin(others), np.nanmax(others)) if len(others) else (0.0, 1.0)
     scaled = 1.0 - (square - low) / max(high - low, np.finfo(np.float64).tiny)  # communities, eq. 3
@@ -96,7 +97,7 @@ class Clustered:
             labels = self._refined(square, taken, labels)
         apart = separation(square, labels, self.measure.kind)
         facts = {"separation": apart, **(self.describe(taken, labels) if self.describe else {})}
-        if apart < self.min_separation:
+        if 0.0 < self.min_separation > apart:  # 0: whatever was found stands, however mixed
             labels = np.zeros_like(labels)
         return Found(known.clients, labels, square, facts, self.draw(taken) if self.draw else {})
 
@@ -126,6 +127,7 @@ class Bipartition:
     than eps1 while the longest is longer than eps2 (None: no gate).
     `cohesion` is how alike those in the larger part must be on average: near convergence nobody's updates
     agree any more, and then a low similarity across says nothing.
+    Clients are compared by cosine, or by `measure` turned into similarities as for a graph.
     """
 
     threshold: float = 0.02
@@ -133,6 +135,8 @@ class Bipartition:
     eps1: float | None = None
     eps2: float | None = None
     cohesion: float = -1.0
+    measure: Measure | None = None
+    power: float = 1.0
 
     def find(self, known: Known, round: int) -> Found:
         """Two flocks, or one if they are too alike."""
@@ -140,6 +144,8 @@ class Bipartition:
         if len(known.clients) < 2:
             return Found(known.clients, alone)
         square = known.cosine()
+        if self.measure is not None:
+            square = as_kind(self.measure.compare(known), self.measure, "similarity", self.power)
         labels, alpha_cross = bipartition(square)
         limit = self.threshold / (1.0 + self.decay * (round - 1))
         inside = _mean_inside(square, labels == np.bincount(labels).argmax())

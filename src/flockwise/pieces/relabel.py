@@ -3,7 +3,7 @@
 import numpy as np
 
 from flockwise.pieces.grouping import Found
-from flockwise.pieces.state import UNPLACED, State
+from flockwise.pieces.state import UNPLACED, State, largest_flock
 from flockwise.types import Labels, Models
 
 
@@ -51,11 +51,13 @@ def split_inside(state: State, flock: int, found: Found, keep_stragglers: bool) 
     return labels
 
 
-def inherited(models: Models, before: Labels, after: Labels) -> Models:
+def inherited(state: State, after: Labels) -> Models:
     """Models of new flocks: each starts from the mean of its members' former models.
 
-    Where all members come from one flock, that is a bit-exact copy of its model.
+    Where all members come from one flock, that is a bit-exact copy of its model. Members without a flock were
+    sent the largest one's model: a flock of nobody else starts from that.
     """
+    models, before = state.models, state.labels
     flocks = max(int(after.max(initial=0)) + 1, len(models))
     fresh = np.concatenate([models, np.zeros((flocks - len(models), models.shape[1]), models.dtype)])
     for flock in np.unique(after[after != UNPLACED]):
@@ -65,4 +67,6 @@ def inherited(models: Models, before: Labels, after: Labels) -> Models:
             fresh[flock] = models[parents[0]]
         elif len(parents) > 1:
             fresh[flock] = np.average(models[parents].astype(np.float64), axis=0, weights=counts)
+        else:
+            fresh[flock] = models[largest_flock(state)]
     return fresh

@@ -22,7 +22,7 @@ class BoundRule:
 
     name: str
     call: Callable[..., Vector]
-    weighted: bool = False
+    weighted: bool = False  # by sample counts, which clients report themselves
     wants_attackers: bool = False
     wants_root: bool = False
     attackers: float = 0.0  # a count, or a fraction below 1
@@ -35,8 +35,6 @@ class BoundRule:
         self, updates: Updates, weights: Weights, clients: int, round: int = 0, root: Vector | None = None
     ) -> Vector:
         """The flock's joint update; `clients` is the number of all clients."""
-        if len(updates) == 1:
-            return np.asarray(updates[0])
         expected = (
             self.attackers * len(updates) if self.attackers < 1 else self.attackers * len(updates) / clients
         )

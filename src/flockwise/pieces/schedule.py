@@ -13,7 +13,7 @@ from flockwise.pieces.state import State
 class Schedule(Protocol):
     """Decides, at the end of a round, whether to look for flocks, and whether to act on what was found."""
 
-    def everyone(self, round: int) -> bool:
+    def everyone(self, state: State, round: int) -> bool:
         """Whether all clients should train in this round."""
 
     def look(self, state: State, round: int) -> bool:
@@ -27,7 +27,7 @@ class Schedule(Protocol):
 class Never:
     """Flocks are never looked for."""
 
-    def everyone(self, round: int) -> bool:
+    def everyone(self, state: State, round: int) -> bool:
         """No round asks everyone."""
         return False
 
@@ -44,6 +44,7 @@ class Never:
 class Every:
     """At the end of round `first`, then every `every` rounds (None: just once), until round `last`.
 
+    Just once is the first round from `first` on in which somebody answers: a round that failed comes again.
     With `census`, all clients train in those rounds.
     """
 
@@ -52,22 +53,21 @@ class Every:
     census: bool = False
     last: int | None = None
 
-    def everyone(self, round: int) -> bool:
+    def everyone(self, state: State, round: int) -> bool:
         """In a census round, all train."""
-        return self.census and self._due(round)
+        return self.census and self.look(state, round)
 
     def look(self, state: State, round: int) -> bool:
         """On the rounds of the schedule."""
-        return self._due(round)
+        if round < self.first or (self.last is not None and round > self.last):
+            return False
+        if self.every is None:
+            return not {"looked/round", "found/round"} & state.memory.keys()
+        return (round - self.first) % self.every == 0
 
     def act(self, state: State, found: Found) -> tuple[bool, State]:
         """Always."""
         return True, state
-
-    def _due(self, round: int) -> bool:
-        if round < self.first or (self.last is not None and round > self.last):
-            return False
-        return round == self.first or (self.every is not None and (round - self.first) % self.every == 0)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class WhenStable:
     heard: float = 0.9
     first: int = 2
 
-    def everyone(self, round: int) -> bool:
+    def everyone(self, state: State, round: int) -> bool:
         """No round asks everyone."""
         return False
 

@@ -75,6 +75,17 @@ class State:
         return cls(int(arrays["round"][0]), arrays["models"], arrays["labels"], arrays["apart"], memory)
 
 
+def all_alike(models: Models) -> bool:
+    """Whether there is nothing to choose between."""
+    return all(np.array_equal(models[0], model) for model in models[1:])
+
+
+def largest_flock(state: State) -> int:
+    """The flock with most free members; the lowest number wins a tie."""
+    placed = state.labels[(state.labels != UNPLACED) & state.free]
+    return int(np.bincount(placed).argmax()) if len(placed) else 0
+
+
 def first_state(initial: Models, clients: int) -> State:
     """The state before round 1: everyone in flock 0, nobody set apart."""
     return State(

@@ -8,6 +8,8 @@ import numpy as np
 
 from flockwise.messages import Plan, Reply, Scores
 
+LONGEST = 1e15  # squares of such updates still fit in float32, and so do sums of many
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -21,7 +23,8 @@ class Verdict:
 class Gate:
     """What a reply must look like.
 
-    `max_norm` bounds an update's Euclidean length (None: no bound, as in the papers);
+    `max_norm` bounds an update's Euclidean length (None: no bound, as in the papers, but for what is no
+    result of training and would overflow where updates are added and squared);
     `max_samples` is the largest sample count a client may claim.
     """
 
@@ -71,8 +74,9 @@ class Gate:
         length = _norm(update)
         if not np.isfinite(length):
             return "update holds NaN or infinite values"
-        if self.max_norm is not None and length > self.max_norm:
-            return f"update has norm {length:.4g}; at most {self.max_norm:.4g} is allowed"
+        longest = LONGEST if self.max_norm is None else min(self.max_norm, LONGEST)
+        if length > longest:
+            return f"update has norm {length:.4g}; at most {longest:.4g} is allowed"
         return None
 
     def _scores_fault(self, reply: Scores, models: Sequence[int]) -> str | None:

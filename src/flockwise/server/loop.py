@@ -14,16 +14,19 @@ from dataclasses import replace
 import numpy as np
 
 from flockwise.errors import InputError
-from flockwise.messages import ROOT, Event, Plan, Reply, RoundRecord, Task
+from flockwise.messages import Event, Plan, Reply, RoundRecord, Task, is_root, root_for
+from flockwise.pieces.aggregation import Roots
 from flockwise.pieces.batch import Batch, stack
 from flockwise.pieces.grouping import Found
 from flockwise.pieces.metadata import describe_groups
-from flockwise.pieces.relabel import inherited, renumbered, split_inside
+from flockwise.pieces.relabel import renumbered, split_inside
 from flockwise.pieces.state import CONFIRMED, FREE, QUARANTINED, UNPLACED, State, first_state, flocks_in
 from flockwise.server.gate import Gate
 from flockwise.server.method import Method
 from flockwise.server.questions import Question, questions
 from flockwise.types import Labels, Models, Vector
+
+_FURTHEST = float(np.finfo(np.float32).max)
 
 
 class Server:
@@ -99,15 +102,16 @@ class Server:
 
     def _training_plan(self) -> Plan:
         models, rows = self.assignment()
-        everyone = self.method.when.everyone(self.round + 1)
-        if everyone and self.state.flocks > 1:  # updates can only be compared if they start from one model
-            models, rows = self._joint()[None], np.zeros_like(rows)
+        everyone = self.method.when.everyone(self.state, self.round + 1)
         clients = self.method.sampler.draw(self.state, everyone)
         offers = self.method.attribution.offers(self.state, clients, rows)
+        if everyone and self.state.flocks > 1:  # updates can only be compared if they start from one model
+            models, offers = self._joint()[None], [(0,) for _ in clients]
         tasks = [Task(int(client), offer) for client, offer in zip(clients, offers, strict=True)]
-        if self.method.needs_root:
-            most_used = int(np.bincount(rows[clients]).argmax()) if len(clients) else 0
-            tasks.append(Task(ROOT, (most_used,)))
+        if self.method.needs_root:  # the server's own update of each model that is sent
+            tasks += [
+                Task(root_for(row), (row,)) for row in sorted({row for offer in offers for row in offer})
+            ]
         return Plan(self.round + 1, "train", models, tuple(tasks))
 
     def _joint(self) -> Vector:
@@ -118,8 +122,9 @@ class Server:
         return (shares @ models.astype(np.float64)).astype(np.float32)
 
     def _train(self, plan: Plan, replies: list[Reply], events: list[Event]) -> None:
-        root = next((reply.update for reply in replies if reply.client == ROOT), None)
-        replies = [reply for reply in replies if reply.client != ROOT]
+        asked = {task.client: task.models for task in plan.tasks}
+        roots = {asked[reply.client][0]: reply.update for reply in replies if is_root(reply.client)}
+        replies = [reply for reply in replies if not is_root(reply.client)]
         batch = stack(plan, replies, self.weight_cap)
         trained = np.zeros(self.state.clients, dtype=bool)
         trained[batch.clients] = True
@@ -127,45 +132,49 @@ class Server:
         losses[batch.clients] = batch.losses
         self._record = RoundRecord(plan.round, {}, {"trained": trained, "loss": losses}, tuple(events))
         self._asked = set()
-        if not len(batch.clients) or (self.method.needs_root and root is None):
+        rootless = self.method.needs_root and not set(batch.rows.tolist()) <= roots.keys()
+        if not len(batch.clients) or rootless:
             missing = "nobody's reply" if not len(batch.clients) else "no update on the server's own data"
             self._add(events=[Event("skipped", f"{missing} could be used; models are unchanged")])
             return
-        offers = {task.client: task.models for task in plan.tasks}
         state = self.method.evidence.remember(self.state, batch)
         picked = self.method.attribution.relabel(
-            state, batch, [offers[client] for client in batch.clients.tolist()]
+            state, batch, [asked[client] for client in batch.clients.tolist()]
         )
+        placed = np.flatnonzero((state.labels == UNPLACED) & (picked != UNPLACED) & trained)
+        self._add(events=[Event("placed", f"placed in flock {picked[client]}", int(client),
+                                {"flock": int(picked[client])}) for client in placed])  # fmt: skip
         state = replace(state, labels=picked)
         if self.method.recovery:
             state = self.method.recovery.remember(
                 state, self.round
             )  # the models as they were before this round
-        self.state = self._learn(state, batch, root)
+        self.state = self._learn(state, batch, roots)
 
-    def _learn(self, state: State, batch: Batch, root: Vector | None) -> State:
+    def _learn(self, state: State, batch: Batch, roots: Roots) -> State:
         """Find flocks if it is time, and aggregate; in the order the method wants."""
         method = self.method
         state = state.remember(**{"batch/clients": batch.clients})
         if method.grouping is None or not method.when.look(state, batch.round):
             return replace(
-                state, models=method.aggregation.step(state, state.models, state.labels, batch, root)
+                state, models=method.aggregation.step(state, state.models, state.labels, batch, roots)
             )
         if method.start == "own":
-            if method.when.everyone(batch.round) and state.flocks > 1:
+            if method.when.everyone(state, batch.round) and state.flocks > 1:
                 state = replace(state, models=np.repeat(batch.sent[:1], len(state.models), axis=0))
             state = self._find_flocks(state, batch)
             return replace(
-                state, models=method.aggregation.step(state, state.models, state.labels, batch, root)
+                state, models=method.aggregation.step(state, state.models, state.labels, batch, roots)
             )
-        if not (method.skip_census and method.when.everyone(batch.round)):
+        if not (method.skip_census and method.when.everyone(state, batch.round)):
             state = replace(
-                state, models=method.aggregation.step(state, state.models, state.labels, batch, root)
+                state, models=method.aggregation.step(state, state.models, state.labels, batch, roots)
             )
         return self._find_flocks(state, batch)
 
     def _find_flocks(self, state: State, batch: Batch) -> State:
         known = self.method.evidence.known(state, batch)
+        state = state.remember(**{"looked/round": np.array([batch.round])})
         if self.method.scope == "within":
             for flock in flocks_in(state.labels[known.clients]):
                 members = np.flatnonzero((state.labels[known.clients] == flock) & state.free[known.clients])
@@ -181,6 +190,9 @@ class Server:
         state = state.remember(**{"found/round": np.array([batch.round]), **remembered})
         before = state.labels
         after = renumbered(state, found)
+        if remembered:  # boundaries place newcomers by the order of the groups
+            after = np.full(state.clients, UNPLACED)
+            after[found.clients] = found.labels
         if found.flocks == 1:  # nothing to tell apart: nobody is left without a flock
             after = np.where(state.free, after.max(initial=0), UNPLACED)
         if not np.array_equal(after, before):
@@ -194,7 +206,7 @@ class Server:
         elif found.flocks == 1 and state.flocks == 1 and not self.method.when.look(state, batch.round + 1):
             self._add(events=[Event("alike", f"{len(found.clients)} clients look alike: one flock",
                                     detail=dict(found.facts))])  # fmt: skip
-        return replace(state, labels=after, models=inherited(state.models, before, after))
+        return replace(state, labels=after, models=self.method.aggregation.begin(state, after))
 
     def _split(self, state: State, flock: int, found: Found) -> State:
         after = split_inside(state, flock, found, keep_stragglers=self.method.keep_largest)
@@ -211,14 +223,15 @@ class Server:
             return replace(state, labels=np.where(apart == FREE, state.labels, UNPLACED), apart=apart)
         self._add(events=[Event("split", f"flock {flock} split: {len(gone)} clients leave", detail=detail)])
         state = state.remember(**{"found/round": np.array([self.round + 1])})
-        return replace(state, labels=after, models=inherited(state.models, state.labels, after))
+        return replace(state, labels=after, models=self.method.aggregation.begin(state, after))
 
     def _noted(self, state: State, found: Found) -> Found:
         """Put what was found on the record of the round."""
         arrays = {name: array for name, array in found.arrays.items() if not name.startswith("groups/")}
         if found.square is not None and self.method.scope == "all":
             everyone = np.full((state.clients, state.clients), np.nan, dtype=np.float32)
-            everyone[np.ix_(found.clients, found.clients)] = found.square
+            # A liar may be further off than float32 can say.
+            everyone[np.ix_(found.clients, found.clients)] = np.clip(found.square, -_FURTHEST, _FURTHEST)
             arrays["similarity"] = everyone
         facts = dict(found.facts)
         seen = self._record.facts if self._record else {}

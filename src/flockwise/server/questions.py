@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flockwise.messages import ROOT, Event, Plan, Scores, Task
-from flockwise.pieces.state import QUARANTINED, UNPLACED, State, flocks_in
+from flockwise.pieces.state import QUARANTINED, UNPLACED, State, all_alike, flocks_in
 from flockwise.server.method import Method
 from flockwise.types import Labels, Models
 
@@ -53,16 +53,12 @@ def _alive(state: State) -> Labels:
     return flocks_in(state.labels[state.free])
 
 
-def _all_alike(models: Models, rows: Labels) -> bool:
-    return all(np.array_equal(models[rows[0]], models[row]) for row in rows[1:])
-
-
 def _to_place(method: Method, state: State, found: int) -> Labels:
     """Everyone without a flock in the round after flocks are found; else, this round's clients without one.
 
     New flocks often share one model at first, and then nobody can tell which one suits.
     """
-    if state.flocks > 1 and _all_alike(state.models, _alive(state)):
+    if state.flocks > 1 and all_alike(state.models[_alive(state)]):
         return np.zeros(0, np.int64)
     here = np.isin(np.arange(state.clients), state.memory["batch/clients"])
     lost = (state.labels == UNPLACED) & state.free
@@ -82,9 +78,11 @@ def _place(method: Method, state: State, clients: Labels) -> Question:
 
     def answer(state: State, scores: Sequence[Scores]) -> tuple[State, list[Event]]:
         labels, events = state.labels.copy(), []
+        blind = state.memory.get("place/blind", np.zeros(state.clients, dtype=bool)).copy()
         for score in scores:
-            if np.isnan(score.accuracies).all():
-                continue  # no validation data: it stays without a flock and is sent the largest one's model
+            blind[score.client] = np.isnan(score.accuracies).all()
+            if blind[score.client]:
+                continue  # no validation data: it will choose when it trains
             order = sorted(range(len(alive)), key=lambda model: _quality(score, model), reverse=True)
             if len(alive) > 1 and _quality(score, order[0]) == _quality(score, order[1]):
                 continue  # no telling yet
@@ -100,7 +98,7 @@ def _place(method: Method, state: State, clients: Labels) -> Question:
                 events.append(Event("moved", f"moved from flock {own} to {best}", score.client,
                                     {"from": int(own), "to": best, "accuracies": list(score.accuracies)}))  # fmt: skip
             labels[score.client] = best
-        return replace(state, labels=labels), events
+        return replace(state, labels=labels).remember(**{"place/blind": blind}), events
 
     return Question("place", state.models[alive], clients, answer)
 

@@ -167,11 +167,13 @@ def bind_rule(config: Config, directory: Path | None) -> BoundRule:
     rule = plugins.find("aggregators", section.name, RULES, directory)
     function = getattr(rule, "function", rule)
     takes = signature_of(function)
+    contract = getattr(rule, "contract", None)
+    weighted = contract.weighted if contract else "weights" in takes
     parameters = dict(section.parameters)
     if "strict" in takes:
         parameters.setdefault("strict", config.strategy.name in ("fedavg",))
     return BoundRule(
-        section.name, function, weighted="weights" in takes, wants_attackers="f" in takes, wants_root="root" in takes,
+        section.name, function, weighted=weighted, wants_attackers="f" in takes, wants_root="root" in takes,
         attackers=section.attackers, parameters=parameters,
         before=[_before(plugins.find("pre-aggregations", name, PRE_AGGREGATIONS, directory)) for name in section.before],
         seed=config.seed, minimum=getattr(rule, "minimum", lambda f, **_: 1),

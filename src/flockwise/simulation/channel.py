@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flockwise.config import Config
-from flockwise.messages import ROOT, Event, Reply, Scores
+from flockwise.messages import Event, Reply, Scores, is_root
 from flockwise.rng import generator
 
 
@@ -29,7 +29,7 @@ class Channel:
                 continue
             lost = (
                 self.dropout
-                and reply.client != ROOT  # the server's own data is at hand
+                and not is_root(reply.client)  # the server's own data is at hand
                 and generator(self.seed, "dropout", reply.round, reply.client).random() < self.dropout
             )
             if lost:

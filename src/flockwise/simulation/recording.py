@@ -40,7 +40,8 @@ def recorded(
         )  # fmt: skip
         square = arrays.pop("similarity")
         if kept:
-            arrays["similarity"] = square.astype(np.float16)
+            small = np.abs(square[np.isfinite(square)]).max(initial=0.0) < np.finfo(np.float16).max
+            arrays["similarity"] = square.astype(np.float16 if small else np.float32)
             arrays["map"] = drawn_map(square)
     return replace(record, facts=facts, arrays=arrays, events=everything)
 
@@ -91,7 +92,7 @@ def drawn_map(square: np.ndarray) -> np.ndarray:
     if len(heard) < 3:
         return points
     inner = square[np.ix_(heard, heard)].astype(np.float64)
-    inner = np.where(np.isfinite(inner), inner, np.nanmean(inner))
+    inner = np.where(np.isfinite(inner), inner, np.mean(inner[np.isfinite(inner)]))
     away = (
         np.diag(inner)[:, None] / 2 + np.diag(inner)[None, :] / 2 - inner
     )  # similarities to squared distances

@@ -11,6 +11,8 @@ never compared; `cfl` places them by their own validation data. A split also nee
 saw benign clients split off late in training, when nobody's updates agree any more.
 """
 
+from dataclasses import replace
+
 from pydantic import Field
 
 from flockwise.pieces.aggregation import PerFlock
@@ -58,6 +60,6 @@ def _cfl(name: str, options: CflOptions, setting: Setting, keep_largest: bool) -
         scope="within",  # l.11: for each cluster
         start="own",  # l.23: the parts are averaged apart in the same round
         keep_largest=keep_largest,  # l.17 or l.19
-        aggregation=PerFlock(setting.rule),  # l.23
+        aggregation=PerFlock(replace(setting.rule, weighted=False)),  # l.23: everyone counts the same
         needs_root=setting.rule.wants_root,
     )

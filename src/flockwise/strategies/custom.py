@@ -1,7 +1,7 @@
 """Any combination of pieces, straight from the config: the methods no paper has tried."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -21,11 +21,13 @@ from flockwise.server.method import Evidence, Method
 from flockwise.strategies.options import JudgeOptions, Setting
 from flockwise.types import Labels
 
+_DEFAULT_EVIDENCE: Final = "latest-updates"
+
 
 class CustomOptions(JudgeOptions):
     """One choice of each kind."""
 
-    evidence: Literal["this-round", "latest-updates", "latest-models", "metadata"] = "latest-updates"
+    evidence: Literal["this-round", "latest-updates", "latest-models", "metadata"] = _DEFAULT_EVIDENCE
     max_age: int | None = Field(None, ge=1, description="latest-updates: ignore older ones")
     similarity: str = Field(
         "cosine", description="a name from `flockwise list similarities`, or module:function"
@@ -48,18 +50,37 @@ class CustomOptions(JudgeOptions):
     place: Literal["validation", "largest"] = "validation"
     follow: float | None = Field(None, ge=0)
 
+    @property
+    def keeps_models(self) -> bool:
+        """Whether flocks are made of the clients' newest models, which are then what is known of them."""
+        return self.aggregate == "known" or self.attribution in ("avg", "1nn", "wnn")
+
     @model_validator(mode="after")
-    def _keep_needs_splits(self) -> "CustomOptions":
+    def _fit_together(self) -> "CustomOptions":
+        """Refuse what would be ignored."""
         if self.keep == "largest" and self.scope == "all":
             raise ConfigError(
                 "strategy.keep = 'largest': needs scope = 'within'; for scope = 'all' use judge = 'largest'"
+            )
+        if self.when == "stable" and self.scope == "within":
+            raise ConfigError(
+                "strategy.when = 'stable': needs scope = 'all'; inside flocks use when = 'every'"
+            )
+        if self.keeps_models and self.evidence not in (_DEFAULT_EVIDENCE, "latest-models"):
+            raise ConfigError(
+                f"strategy.evidence = {self.evidence!r}: aggregate = 'known' and the attributions 'avg', '1nn' "
+                "and 'wnn' compare models; choose evidence 'latest-models', or another attribution"
             )
         return self
 
 
 def custom(options: CustomOptions, setting: Setting) -> Method:
     """The method these choices make."""
-    models_kept = options.aggregate == "known" or options.attribution in ("avg", "1nn", "wnn")
+    if setting.rule.wants_root and options.keeps_models:
+        raise ConfigError(
+            f"aggregation.name = {setting.rule.name!r}: aggregate = 'known' and the attributions 'avg', '1nn' and "
+            "'wnn' average whole models, not updates of one model; choose a rule without a root set"
+        )
     kinds: dict[str, Evidence] = {
         "this-round": ThisRound(setting.layers),
         "latest-updates": LatestUpdates(options.max_age, setting.layers),
@@ -69,7 +90,7 @@ def custom(options: CustomOptions, setting: Setting) -> Method:
     return Method(
         name="custom",
         sampler=setting.sampler(per_flock=options.attribution == "flock"),
-        evidence=kinds["latest-models" if models_kept else options.evidence],
+        evidence=kinds["latest-models" if options.keeps_models else options.evidence],
         grouping=None if options.when == "never" else _grouping(options, setting),
         when=_schedule(options),
         attribution=_attribution(options, setting),
@@ -97,14 +118,15 @@ def _schedule(options: CustomOptions) -> Schedule:
 def _grouping(options: CustomOptions, setting: Setting) -> Grouping:
     if options.evidence == "metadata":
         return ByFeature(seed=setting.seed)
-    if options.clustering == "bipartition":
-        return Bipartition(**options.clustering_parameters)
     measure = find("similarities", options.similarity, MEASURES, setting.directory)
     if not isinstance(measure, Measure):  # a user's own function of the updates
         function: Callable[..., Any] = measure
         measure = Measure(
             options.similarity, "similarity", lambda known: np.asarray(function(known.rows), np.float64)
         )
+    if options.clustering == "bipartition":
+        own = None if (options.similarity, options.power) == ("cosine", 1.0) else measure
+        return Bipartition(**options.clustering_parameters, measure=own, power=options.power)
     cluster, takes = _clusterer(options, setting)
     return Clustered(measure, cluster, takes, options.power, options.min_separation)
 
@@ -142,6 +164,6 @@ def _attribution(options: CustomOptions, setting: Setting) -> Attribution:
 def _aggregation(options: CustomOptions, setting: Setting) -> Aggregation:
     if options.attribution == "one-model":
         return Merged(setting.rule, options.group_weights, wait=False)
-    if options.aggregate == "known" or options.attribution in ("avg", "1nn", "wnn"):
+    if options.keeps_models:
         return OverKnown(setting.rule)
     return PerFlock(setting.rule)

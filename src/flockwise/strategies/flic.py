@@ -12,7 +12,7 @@ them, and exactly opposite clients, the greatest weight). Flocks that are no fur
 have stopped changing. `self_loops` keeps the diagonal, which the paper's early singletons suggest it did.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -29,7 +29,9 @@ from flockwise.strategies.options import JudgeOptions, Setting
 class FlicOptions(JudgeOptions):
     """Options of FLIC."""
 
-    warmup: int | Literal["auto"] = Field("auto", description="T: rounds of FedAvg before flocks are found")
+    warmup: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        "auto", description="T: rounds of FedAvg before flocks are found"
+    )
     patience: int = Field(5, ge=1, description="with auto: rounds the flocks must stay the same")
     resolution: float = Field(1.0, gt=0, description="higher finds more and smaller flocks")
     self_loops: bool = Field(False, description="keep each client's similarity with itself in the graph")
@@ -55,7 +57,9 @@ def flic(options: FlicOptions, setting: Setting) -> Method:
             takes="similarity",
             min_separation=options.min_separation,
             refine=options.refine,
-            describe=lambda graph, labels: {"modularity": modularity(graph, labels, options.resolution)},
+            describe=lambda graph, labels: {
+                "modularity": modularity(graph, labels, options.resolution, self_loops=options.self_loops)
+            },
         ),
         when=WhenStable(options.patience) if options.warmup == "auto" else Every(options.warmup, every=None),
         start="joint",  # l.16: each flock starts from w_T

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from flockwise.errors import ConfigError
-from flockwise.pieces.aggregation import PerFlock
+from flockwise.pieces.aggregation import PerFlock, Roots
 from flockwise.pieces.attribution import Choice
 from flockwise.pieces.batch import Batch
 from flockwise.pieces.state import State
@@ -73,12 +72,10 @@ class RestartingMean(PerFlock):
 
     choice: Restarting = Restarting()
 
-    def step(
-        self, state: State, models: Models, labels: Labels, batch: Batch, root: np.ndarray | None
-    ) -> Models:
+    def step(self, state: State, models: Models, labels: Labels, batch: Batch, roots: Roots) -> Models:
         """Average, then spread the warm-started model when its rounds are over."""
         choice = self.choice
-        models = PerFlock.step(self, state, models, labels, batch, root)
+        models = PerFlock.step(self, state, models, labels, batch, roots)
         if choice.warm_start and batch.round == choice.warm_start:
             rng = generator(choice.seed, "ifca warm start")
             scale = choice.noise * float(np.abs(models[0]).mean())
@@ -114,11 +111,6 @@ class Losses:
 
 def ifca(options: IfcaOptions, setting: Setting) -> Method:
     """k models; each client trains the one that fits it best."""
-    if setting.rule.wants_root:
-        raise ConfigError(
-            f"aggregation.name = {setting.rule.name!r}: the server's own update is of one of ifca's models only; "
-            "choose a rule without a root set, such as 'geometric-median'"
-        )
     choice = Restarting(
         options.flocks, options.restarts, options.probe, options.warm_start, options.noise, setting.seed
     )
@@ -130,4 +122,5 @@ def ifca(options: IfcaOptions, setting: Setting) -> Method:
         aggregation=RestartingMean(setting.rule, choice),
         models=options.flocks * options.restarts,
         place="largest",
+        needs_root=setting.rule.wants_root,
     )

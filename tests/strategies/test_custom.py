@@ -1,0 +1,62 @@
+"""Combinations that no paper tried: what they promise, and what is refused because it would be ignored."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.strategies.playing import play
+
+from flockwise.errors import ConfigError
+
+SMALL = {
+    "model": {"name": "softmax"},
+    "sampling": {"fraction": 0.5},
+    "split": {"name": "iid", "clients": 12, "samples": 40},
+    "training": {"epochs": 1, "batch_size": 20, "learning_rate": 0.1},
+}
+
+
+def test_watching_flocks_does_not_touch_the_one_model():
+    watching = {
+        "name": "custom",
+        "when": "every",
+        "first": 1,
+        "attribution": "one-model",
+        "group_weights": "size",
+        "clustering": "agglomerative",
+        "clustering_parameters": {"flocks": 3, "linkage": "average"},
+    }
+    watched = play(**SMALL, rounds=10, strategy=watching)
+    plain = play(**SMALL, rounds=10, strategy={"name": "fedavg"})
+    flocks = [record.arrays["flock"].tolist() for record in watched.records]
+    assert sum(one != other for one, other in pairwise(flocks)) > 2, "flocks keep changing"
+    assert np.allclose(watched.server.state.models[0], plain.server.state.models[0], atol=1e-5)
+
+
+def test_a_power_changes_distances_too():
+    strategy = {"name": "custom", "similarity": "cosine", "clustering": "agglomerative", "when": "once", "first": 3,
+                "clustering_parameters": {"linkage": "average", "threshold": 1.2}}  # fmt: skip
+    found = [
+        play(rounds=3, strategy={**strategy, "power": power}).server.state.flocks for power in (1.0, 4.0)
+    ]
+    assert found[0] < found[1], "with a power, the same threshold is less"
+
+
+@pytest.mark.parametrize(
+    "choices, message",
+    [
+        ({"when": "stable", "scope": "within"}, "strategy.when = 'stable': needs scope = 'all'"),
+        ({"evidence": "metadata", "aggregate": "known"}, "strategy.evidence = 'metadata'"),
+        ({"evidence": "this-round", "attribution": "1nn"}, "strategy.evidence = 'this-round'"),
+        ({"keep": "largest"}, "strategy.keep = 'largest': needs scope = 'within'"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(choices, message):
+    with pytest.raises(ConfigError, match=message):
+        play(rounds=1, strategy={"name": "custom", **choices})
+
+
+def test_the_servers_own_update_says_nothing_about_whole_models():
+    with pytest.raises(ConfigError, match="average whole models"):
+        play(rounds=1, strategy={"name": "custom", "attribution": "avg"}, aggregation={"name": "fltrust"},
+             root={"samples": 50})  # fmt: skip
