@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from flockwise.cli.listing import KINDS, summaries
+from flockwise.cli.listing import KINDS, parameters, summaries
 from flockwise.config import schema
 from flockwise.papers import PAPERS, rows_of
 from flockwise.papers.fresh import current_results
@@ -18,8 +18,11 @@ def main() -> None:
     (HERE / "config.schema.json").write_text(json.dumps(schema(), indent=2) + "\n")
     pages = ["# Every piece by name\n", "Made by `make docs` from what `flockwise list KIND` shows.\n"]
     for kind in KINDS:
-        pages.append(f"## {kind}\n\n| name | what it is |\n|---|---|")
-        pages += [f"| `{name}` | {summary} |" for name, summary in summaries(kind).items()]
+        takes = parameters(kind)
+        pages.append(f"## {kind}\n\n| name | what it is |" + (" parameters |" if takes else ""))
+        pages.append("|---|---|" + ("---|" if takes else ""))
+        for name, summary in summaries(kind).items():
+            pages.append(f"| `{name}` | {summary} |" + (f" {takes.get(name, '')} |" if takes else ""))
         pages.append("")
     (HERE / "pieces.md").write_text("\n".join(pages))
     readme = HERE.parent / "README.md"

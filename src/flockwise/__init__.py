@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from flockwise.config import Config, load_config
     from flockwise.data import Federation
-    from flockwise.simulation import Progress, fork, resume, run
+    from flockwise.simulation import Progress, fork, load_model, resume, run
     from flockwise.store import Run, list_runs, open_run
 
 _HOMES = {
@@ -17,6 +17,7 @@ _HOMES = {
     "Federation": "flockwise.data",
     "Progress": "flockwise.simulation",
     "fork": "flockwise.simulation",
+    "load_model": "flockwise.simulation",
     "resume": "flockwise.simulation",
     "run": "flockwise.simulation",
     "Run": "flockwise.store",
@@ -25,7 +26,7 @@ _HOMES = {
 }
 
 __all__ = [
-    "Config", "Federation", "Progress", "Run", "fork", "list_runs", "load_config", "open_run", "resume", "run",
+    "Config", "Federation", "Progress", "Run", "fork", "list_runs", "load_config", "load_model", "open_run", "resume", "run",
 ]  # fmt: skip
 
 

@@ -5,7 +5,9 @@ import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from flockwise.errors import PluginError
@@ -33,13 +35,33 @@ def nearest(name: str, known: list[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"
 
 
+def _module(name: str, folder: Path | None) -> ModuleType:
+    if folder and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))  # also for what the module itself imports
+    module = importlib.import_module(name)
+    if folder is None:
+        return module
+    beside = folder.joinpath(*name.split(".")).with_suffix(".py")
+    if not beside.is_file() or Path(module.__file__ or "").resolve() == beside:
+        return module
+    # Another config's folder has a module of the same name: this one goes by its path.
+    unique = f"{name} in {folder}"
+    if unique not in sys.modules:
+        spec = spec_from_file_location(unique, beside)
+        assert spec is not None and spec.loader is not None
+        sys.modules[unique] = module_from_spec(spec)
+        try:
+            spec.loader.exec_module(sys.modules[unique])
+        except BaseException:
+            del sys.modules[unique]
+            raise
+    return sys.modules[unique]
+
+
 def _imported(kind: str, name: str, directory: Path | None) -> Any:
     module_name, _, attribute = name.partition(":")
-    folder = str(directory.resolve()) if directory else None
-    if folder and folder not in sys.path:
-        sys.path.insert(0, folder)
     try:
-        module = importlib.import_module(module_name)
+        module = _module(module_name, directory.resolve() if directory else None)
     except ImportError as error:
         raise PluginError(f"{kind}: cannot import {module_name!r} for {name!r}: {error}") from error
     if not hasattr(module, attribute):

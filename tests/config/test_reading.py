@@ -93,3 +93,23 @@ def test_a_rules_own_parameters_decide_how_many_clients_it_needs() -> None:
         aggregation(name="multi-krum", attackers=1, m=12)
     with pytest.raises(ConfigError, match="aggregation: m = 'many'"):
         aggregation(name="multi-krum", attackers=1, m="many")
+
+
+@pytest.mark.parametrize("name", ["norm-bound", "centered-clipping"])
+def test_a_parameter_without_a_default_must_be_given(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"aggregation.radius: is needed by {name}"):
+        aggregation(name=name)
+    aggregation(name=name, radius=1.0)
+
+
+def test_an_attack_needs_attackers() -> None:
+    with pytest.raises(ConfigError, match=r"attack\.clients = 0: nobody would attack"):
+        parse_config({"attack": {"name": "label-flip"}})
+
+
+def test_a_template_says_what_words_a_field_takes() -> None:
+    assert '"this-round" | "latest-updates" | "latest-models" | "metadata"' in template("custom")
+
+
+def test_the_templates_of_methods_for_attacked_clients_have_attackers() -> None:
+    assert 'name = "label-to"' in template("byzantine-cfl") and "scale = 100.0" in template("mini-fl")

@@ -7,6 +7,7 @@ pytest.importorskip("flwr", reason="needs flockwise[flower]")
 
 from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
 
+from flockwise.errors import ConfigError
 from flockwise.flower import Flocks
 from flockwise.flower.mail import Mail
 from flockwise.store import open_run
@@ -241,3 +242,22 @@ def test_a_serverapp_that_dies_at_any_step_of_saving_goes_on_to_the_same_result(
         for one, other in zip(whole.models, again.models, strict=True):
             for a, b in zip(one.to_numpy_ndarrays(), other.to_numpy_ndarrays(), strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+def test_a_first_round_of_which_nothing_can_be_read_says_why(tmp_path):
+    grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(3)])
+    for node in grid.nodes:
+        node.fault = FAULTS["samples as a list"][0]
+    flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=1, evaluate_every=0)
+    result = flocks.start(grid, apps.numpy_start(), num_rounds=3, timeout=5)
+    assert "3 answered, none of which could be used" in result.state and "num-examples" in result.state
+    told = [event.kind for event in open_run(tmp_path / "run").events]
+    assert told.count("rejected") == 6 and told[-1] == "stopped"
+
+
+def test_what_a_server_app_cannot_have_is_refused_at_once(tmp_path):
+    for choices in ({"aggregation": "fltrust"}, {"strategy": "flic", "judge": "root"}):
+        with pytest.raises(
+            ConfigError, match="needs clean data on the server, which a Flower app does not have"
+        ):
+            Flocks(clients=3, run=tmp_path / "run", **choices)

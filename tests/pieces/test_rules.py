@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from flockwise.config import parse_config
+from flockwise.errors import PluginError
+from flockwise.pieces.rules import BoundRule
 from flockwise.simulation.assembly import bind_rule
 
 LONG = np.full((1, 4), 100.0, np.float32)
@@ -49,3 +51,15 @@ def test_claimed_sample_counts_do_not_move_a_robust_rule():
     rule = bound("geometric-median")
     assert np.array_equal(rule(updates, claimed, 20), rule(updates, np.ones(20), 20))
     assert not np.array_equal(bound("mean")(updates, claimed, 20), bound("mean")(updates, np.ones(20), 20))
+
+
+@pytest.mark.parametrize(
+    "returned, words", [(np.nan, "NaN or infinite"), (np.inf, "NaN or infinite"), ([[1.0]], "returned shape")]
+)
+def test_a_rule_that_returns_rubbish_is_named(returned, words):
+    rule = BoundRule(
+        "mine:rule",
+        lambda updates: np.full(updates.shape[1], returned) if np.isscalar(returned) else returned,
+    )
+    with pytest.raises(PluginError, match=f"mine:rule.*{words}"):
+        rule(LONG, np.ones(1), 10)

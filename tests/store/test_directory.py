@@ -140,3 +140,11 @@ def test_environment_that_cannot_be_read_is_empty(tmp_path: Path) -> None:
     _write(tmp_path / "run")
     (tmp_path / "run" / "environment.json").write_text(json.dumps([1]))
     assert open_run(tmp_path / "run").environment == {}
+
+
+def test_a_broken_run_does_not_hide_the_others(tmp_path: Path) -> None:
+    _write(tmp_path / "good")
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "config.toml").write_text("rounds = [")
+    found = dict(list_runs(tmp_path))
+    assert isinstance(found[tmp_path / "bad"], RunError) and found[tmp_path / "good"].config == {"rounds": 4}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.strategies.playing import play
 
-from flockwise.errors import ConfigError
+from flockwise.errors import ConfigError, PluginError
 
 SMALL = {
     "model": {"name": "softmax"},
@@ -48,11 +48,22 @@ def test_a_power_changes_distances_too():
         ({"when": "stable", "scope": "within"}, "strategy.when = 'stable': needs scope = 'all'"),
         ({"evidence": "metadata", "aggregate": "known"}, "strategy.evidence = 'metadata'"),
         ({"evidence": "this-round", "attribution": "1nn"}, "strategy.evidence = 'this-round'"),
+        (
+            {"clustering": "agglomerative", "clustering_parameters": {"link": 1}},
+            "clustering_parameters.link: unknown key",
+        ),
+        (
+            {"clustering": "bipartition", "clustering_parameters": {"x": 1}},
+            "clustering_parameters.x: unknown key",
+        ),
+        ({"clustering": "sklearn.cluster:DBSCAN", "clustering_parameters": {"epss": 1}}, "epss"),
+        ({"clustering": "bipartition", "min_separation": 1.0}, "strategy.min_separation = 1"),
+        ({"similarity": "l9", "clustering": "bipartition"}, "no 'l9'"),
         ({"keep": "largest"}, "strategy.keep = 'largest': needs scope = 'within'"),
     ],
 )
 def test_what_would_be_ignored_is_refused(choices, message):
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises((ConfigError, PluginError), match=message):
         play(rounds=1, strategy={"name": "custom", **choices})
 
 
@@ -60,3 +71,9 @@ def test_the_servers_own_update_says_nothing_about_whole_models():
     with pytest.raises(ConfigError, match="average whole models"):
         play(rounds=1, strategy={"name": "custom", "attribution": "avg"}, aggregation={"name": "fltrust"},
              root={"samples": 50})  # fmt: skip
+
+
+def test_reports_that_carry_nothing_leave_one_flock():
+    game = play(rounds=4, strategy={"name": "custom", "evidence": "metadata", "first": 2})
+    assert game.server.state.flocks == 1 and game.mean_accuracy > 0.3
+    assert any("nothing is known" in event.message for _, event in game.events("alike"))

@@ -1,5 +1,6 @@
 """list: every piece by name, with one line each."""
 
+import inspect
 import json
 from collections.abc import Mapping
 
@@ -17,23 +18,53 @@ KINDS = (
     "clusterers",
 )
 
+_CALLED = {"aggregators": 1, "attacks": 0, "splits": 1, "clusterers": 1}  # arguments that are not parameters
+# given by the run, or by other fields of the config
+_GIVEN = {"weights", "f", "root", "seed", "clients", "validation", "points", "start"}
+
 
 @click.command("list")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def list_pieces(kind: str, as_json: bool) -> None:
-    """List the pieces of a KIND, built in or from installed plug-ins."""
+    """List the pieces of a KIND, built in or from installed plug-ins; below each, its parameters."""
     rows = {**summaries(kind), **_plugged_in(kind)}
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    width = max(map(len, rows))
+    width, takes = max(map(len, rows)), parameters(kind)
     for name, summary in rows.items():
         click.echo(f"{name.ljust(width)}  {summary}")
+        if name in takes:
+            click.echo(f"{' ' * width}    {takes[name]}")
 
 
 def summaries(kind: str) -> dict[str, str]:
     """Name and one line of each built-in piece."""
+    return {name: str(getattr(piece, "summary", piece)) for name, piece in _pieces(kind).items()}
+
+
+def parameters(kind: str) -> dict[str, str]:
+    """Name and parameters of each built-in piece that takes some, as a config may give them."""
+    if kind not in _CALLED:
+        return {}
+    found = {}
+    for name, piece in _pieces(kind).items():
+        function = getattr(piece, "function", None) or getattr(piece, "factory", None)
+        told = list(inspect.signature(function).parameters.values())[_CALLED[kind] :]  # type: ignore[arg-type]
+        if mine := [_told(parameter) for parameter in told if parameter.name not in _GIVEN]:
+            found[name] = ", ".join(mine)
+    return found
+
+
+def _told(parameter: inspect.Parameter) -> str:
+    default = parameter.default
+    if default is parameter.empty:
+        return f"{parameter.name} (needed)"
+    return parameter.name if default is None else f"{parameter.name} = {json.dumps(default, default=str)}"
+
+
+def _pieces(kind: str) -> Mapping[str, object]:
     if kind == "strategies":
         from flockwise.strategies import STRATEGIES as pieces
     elif kind == "aggregators":
@@ -51,11 +82,8 @@ def summaries(kind: str) -> dict[str, str]:
     elif kind == "clusterers":
         from flockwise.clustering import CLUSTERERS as pieces  # type: ignore[assignment]
     else:
-        from flockwise.pieces.measures import SUMMARIES
-
-        return dict(SUMMARIES)
-    found: Mapping[str, object] = pieces
-    return {name: str(getattr(piece, "summary", "")) for name, piece in found.items()}
+        from flockwise.pieces.measures import SUMMARIES as pieces  # type: ignore[assignment]
+    return pieces
 
 
 def _plugged_in(kind: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ def _options(command: Any) -> Any:
 
 
 @click.command()
-@click.option("--attack", is_flag=True, help="A third of the clients are wolves that send reversed updates.")
+@click.option("--attack", is_flag=True, help="8 of the 20 clients are wolves that send reversed updates.")
 @click.option("--out", type=click.Path(path_type=Path), help="The run directory.")
 @_options
 def demo(attack: bool, out: Path | None, data: Path | None, as_json: bool, quiet: bool) -> None:
@@ -31,7 +31,7 @@ def demo(attack: bool, out: Path | None, data: Path | None, as_json: bool, quiet
 
     Clients come in flocks that swap the names of two digits, so one model cannot suit all. FLIC trains one
     model, finds the flocks from the updates alone, and gives each flock its own. With --attack, clients are
-    alike but a third of them are wolves: FLIC sets them apart.
+    alike but 8 of the 20 are wolves: FLIC sets them apart.
     """
     from flockwise.cli.demos import DEMO, DEMO_ATTACK
 

@@ -76,6 +76,11 @@ def _aggregation(config: Config, directory: Path | None) -> None:
         {"seed"} if config.aggregation.name == "bucketing" else set()
     )
     _known("aggregation", config.aggregation.parameters, signature_of(function, skip=1) - given | {"strict"})
+    missing = required_of(function, skip=1) - given - config.aggregation.parameters.keys()
+    if missing:
+        raise ConfigError(
+            f"aggregation.{min(missing)}: is needed by {config.aggregation.name}, and has no default"
+        )
     if config.aggregation.name == "fltrust" and not config.root.samples:
         raise ConfigError(
             "root.samples = 0: aggregation.name = 'fltrust' needs clean data on the server, such as 100"
@@ -110,6 +115,10 @@ def _attack(config: Config, directory: Path | None) -> None:
     attack = plugins.find("attacks", config.attack.name, ATTACKS, directory)
     _known("attack", config.attack.parameters, signature_of(getattr(attack, "factory", attack)))
     chosen, clients = config.attack.clients, config.split.clients
+    if not chosen:
+        raise ConfigError(
+            f"attack.clients = {chosen}: nobody would attack; say how many do, or attack.name = 'none'"
+        )
     if clients is None:
         return
     if isinstance(chosen, list):
@@ -136,6 +145,16 @@ def signature_of(function: Any, skip: int = 0) -> set[str]:
         return set(list(inspect.signature(function).parameters)[skip:])
     except (TypeError, ValueError):
         return set()
+
+
+def required_of(function: Any, skip: int = 0) -> set[str]:
+    """The names of a function's parameters without a default, but for the first `skip`."""
+    try:
+        found = list(inspect.signature(function).parameters.values())[skip:]
+    except (TypeError, ValueError):
+        return set()
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {p.name for p in found if p.kind in plain and p.default is p.empty}
 
 
 def _known(section: str, given: Mapping[str, Any], known: set[str]) -> None:

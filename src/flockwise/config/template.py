@@ -1,7 +1,7 @@
 """A commented config to start from, made from the fields themselves so that it is never out of date."""
 
 import json
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -10,12 +10,22 @@ from flockwise.config.sections import Config
 from flockwise.strategies import STRATEGIES
 
 _STARTS: dict[str, dict[str, Any]] = {
-    "split": {"name": "label_swap", "clients": 20},
+    "split": {"name": "label_swap", "clients": 20, "groups": 4},
     "model": {"name": "mlp"},
     "training": {"epochs": 3, "learning_rate": 0.1},
     "sampling": {"fraction": 0.5},
 }
-_EXTRA = {"split": "groups = 4  # the split's own parameters stand here; see `flockwise list splits`\n"}
+_OWN_STARTS: dict[str, dict[str, dict[str, Any]]] = {  # methods that are for other clients than flocks
+    "byzantine-cfl": {
+        "split": {"name": "iid", "clients": 20},
+        "attack": {"name": "label-to", "clients": 6},
+    },
+    "mini-fl": {
+        "split": {"name": "noniid_degree", "clients": 20, "degree": 1.0, "visible": "geo"},
+        "aggregation": {"name": "median", "attackers": 5},
+        "attack": {"name": "reverse", "clients": 5, "scale": 100.0},
+    },
+}
 
 
 def template(strategy: str) -> str:
@@ -26,7 +36,9 @@ def template(strategy: str) -> str:
     for name, field in Config.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            sections.append(_section(name, kind, _STARTS.get(name, {}), chosen))
+            sections.append(
+                _section(name, kind, {**_STARTS, **_OWN_STARTS.get(chosen.name, {})}.get(name, {}), chosen)
+            )
         else:
             lines.append(f"{name} = {_toml(field.default if name != 'name' else strategy)}")
     return "\n".join([*lines, "", *sections])
@@ -38,16 +50,29 @@ def _section(name: str, kind: type[BaseModel], start: dict[str, Any], strategy: 
         text += _fields(kind, {"name": strategy.name}) + _fields(strategy.options, {})
     else:
         text += _fields(kind, start)
-    return text + _EXTRA.get(name, "")
+    for key in [key for key in start if key not in kind.model_fields and name != "strategy"]:
+        text += (
+            f"{key} = {_toml(start[key])}  # a parameter of {start['name']}; see `flockwise list {name}s`\n"
+        )
+    return text
 
 
 def _fields(kind: type[BaseModel], start: dict[str, Any]) -> str:
     text = ""
     for name, field in kind.model_fields.items():
         value = start.get(name, field.get_default(call_default_factory=True))
-        note = f"  # {field.description}" if field.description else ""
+        choices = " | ".join(json.dumps(choice) for choice in _choices(field.annotation))
+        said = [part for part in (choices, field.description) if part]
+        note = f"  # {'; '.join(said)}" if said else ""
         text += f"# {name} ={note}\n" if value is None else f"{name} = {_toml(value)}{note}\n"
     return text
+
+
+def _choices(annotation: Any) -> list[Any]:
+    """The words that a field takes, if it takes words from a list."""
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return [word for part in get_args(annotation) for word in _choices(part)] if get_args(annotation) else []
 
 
 def _toml(value: Any) -> str:

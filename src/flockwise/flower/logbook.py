@@ -99,6 +99,8 @@ class Logbook:
             seconds = float(run.seconds[run.rounds.tolist().index(server.round)])
             stopped = [*events, Event("stopped", why)]
             self.writer.commit(server.round, seconds, {}, {}, stopped, server.state.to_arrays(), last=True)
+        else:  # the very first round failed: there is no round yet to add it to
+            self.writer.events(0, [*events, Event("stopped", why)])
         self.writer.about(state="stopped", error=why[:500])
 
     def finish(self, roster: Roster, samples: Mapping[int, int]) -> None:

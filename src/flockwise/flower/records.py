@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,22 +125,3 @@ def read_array(array: Array, shape: tuple[int, ...], name: str) -> np.ndarray:
         over="ignore", invalid="ignore"
     ):  # what does not fit becomes infinite, which the gate refuses
         return values.astype(np.float32)
-
-
-def beginnings(layout: Layout, first: Vector, count: int, rng: np.random.Generator) -> Iterator[Vector]:
-    """`count` starting points of the same kind as `first`: its own numbers, shuffled inside each array.
-
-    Where that changes nothing (a model of zeros), all of them get noise of standard deviation 0.1 instead.
-    """
-    shuffled = first.copy()
-    for entry in layout.entries:
-        rng.shuffle(shuffled[entry.start : entry.stop])
-    if np.array_equal(shuffled, first):
-        yield from (first + rng.normal(0.0, 0.1, size=(count, len(first)))).astype(np.float32)
-        return
-    yield first
-    for _ in range(count - 1):
-        yield shuffled
-        shuffled = shuffled.copy()
-        for entry in layout.entries:
-            rng.shuffle(shuffled[entry.start : entry.stop])

@@ -69,14 +69,16 @@ class Rounds:
         attempt = 0
         while True:
             self._look_around()
-            plan = self.server.ask()
+            plan, before = self.server.ask(), len(self.apps.events)
             replies = self.apps.train(plan)
             if replies:
                 break
             attempt += 1
+            why = _nobody(self.apps.events[before:])
             if attempt > self.retries:
-                raise EngineError(f"round {plan.round}: nobody answered, {attempt} times")
-            self.apps.events.append(Event("retry", f"nobody answered; try {attempt} of {self.retries}"))
+                raise EngineError(f"round {plan.round}: {why}, {attempt} times")
+            log(WARNING, "flockwise: round %d: %s; try %d of %d", plan.round, why, attempt, self.retries)
+            self.apps.events.append(Event("retry", f"{why}; try {attempt} of {self.retries}"))
             self.server = self.renew(self.server.state)  # others may be online now: a new plan
             self._wait_for_anybody()
         record = self.server.tell(replies)
@@ -95,6 +97,15 @@ class Rounds:
             self.apps.events += self.roster.wait(self.grid, 1, self.patience)
         except EngineError as nobody:
             log(WARNING, "flockwise: %s", nobody)
+
+
+def _nobody(events: list[Event]) -> str:
+    """Why a round has no reply: nobody answered, or nothing that came could be read."""
+    rejected = [event for event in events if event.kind == "rejected"]
+    if not rejected:
+        return "nobody answered"
+    first = rejected[0]
+    return f"{len(rejected)} answered, none of which could be used (client {first.client}: {first.message})"
 
 
 def _told(record: RoundRecord) -> str:

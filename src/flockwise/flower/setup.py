@@ -10,7 +10,8 @@ import numpy as np
 from flockwise.config import Config, parse_config
 from flockwise.errors import ConfigError, InputError, RunError
 from flockwise.flower.presence import PresentClients
-from flockwise.flower.records import Layout, beginnings
+from flockwise.flower.records import Layout
+from flockwise.models.beginnings import beginnings
 from flockwise.pieces.state import State
 from flockwise.rng import generator
 from flockwise.server import Gate, Server
@@ -37,13 +38,18 @@ class Choices:
         """The choices as a config, checked; what the run's record keeps."""
         rule = {"name": self.aggregation} if isinstance(self.aggregation, str) else dict(self.aggregation)
         content = {
-            "name": self.strategy, "seed": self.seed, "rounds": rounds, "data": {"name": "own"},
+            "name": self.strategy.replace(":", "-"), "seed": self.seed, "rounds": rounds, "data": {"name": "own"},
             "split": {"name": "iid", "clients": self.clients}, "model": {"name": "own"},
             "sampling": {"fraction": self.fraction}, "strategy": {"name": self.strategy, **self.options},
             "aggregation": rule, "gate": {"max_norm": self.max_norm, "weight_cap": self.weight_cap},
             "evaluation": {"every": max(self.evaluate_every, 1)}, "checkpoint": {"every": 1},
             "engine": {"name": "flower"},
         }  # fmt: skip
+        if rule.get("name") == "fltrust" or self.options.get("judge") == "root":
+            raise ConfigError(
+                f"{self.strategy} with {rule.get('name')}: needs clean data on the server, which a Flower app does not "
+                "have; judge by 'validation' or 'largest', or choose another rule"
+            )
         return parse_config(content, directory=Path.cwd())
 
 
@@ -56,11 +62,10 @@ def make_server(
     rule = bind_rule(config, Path.cwd())
     setting = Setting(clients, rule, config.sampling.fraction, config.seed, layout.layers, Path.cwd())
     method = make_method(config, setting)
-    judge = method.judge
-    if method.needs_root or (judge is not None and judge.kind == "root"):
+    if method.needs_root:  # a user's own rule
         raise ConfigError(
-            f"{config.strategy.name} with {config.aggregation.name}: needs clean data on the server, "
-            "which a Flower app does not have; judge by 'validation' or 'largest', or choose another rule"
+            f"aggregation.name = {config.aggregation.name!r}: needs clean data on the server, which a Flower app does "
+            "not have; choose another rule"
         )
     method = replace(method, sampler=PresentClients(method.sampler, present))  # type: ignore[arg-type]
     models = list(initial)
@@ -70,7 +75,7 @@ def make_server(
                 f"initial_arrays = {len(models)} models: {method.name} starts from {method.models}"
             )
         rng = generator(config.seed, "beginnings")
-        models = list(beginnings(layout, models[0], method.models, rng))
+        models = list(beginnings(layout.entries, models[0], method.models, rng))
     if state is not None and state.models.shape[1] != layout.size:
         raise RunError(
             f"initial_arrays hold {layout.size} numbers, the run's models {state.models.shape[1]}: "

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flockwise.aggregation import median
+from flockwise.errors import PluginError
 from flockwise.types import Updates, Vector, Weights
 
 PreAggregation = Callable[[Updates, int, int], Updates]  # updates, attackers among them, seed
@@ -50,4 +51,14 @@ class BoundRule:
             arguments["f"] = share
         if self.wants_root:
             arguments["root"] = root
-        return np.asarray(self.call(updates, **arguments), dtype=np.float32)
+        return self._checked(np.asarray(self.call(updates, **arguments), dtype=np.float32), updates)
+
+    def _checked(self, joint: Vector, updates: Updates) -> Vector:
+        """Whatever rule it is: a model must not be ruined by what it returns."""
+        if joint.shape != updates.shape[1:]:
+            raise PluginError(
+                f"aggregation.name = {self.name!r}: returned shape {joint.shape}, must be {updates.shape[1:]}"
+            )
+        if not np.isfinite(joint).all():
+            raise PluginError(f"aggregation.name = {self.name!r}: returned NaN or infinite values")
+        return joint

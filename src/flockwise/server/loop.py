@@ -193,7 +193,7 @@ class Server:
         if remembered:  # boundaries place newcomers by the order of the groups
             after = np.full(state.clients, UNPLACED)
             after[found.clients] = found.labels
-        if found.flocks == 1:  # nothing to tell apart: nobody is left without a flock
+        if found.flocks <= 1:  # nothing to tell apart: nobody is left without a flock
             after = np.where(state.free, after.max(initial=0), UNPLACED)
         if not np.array_equal(after, before):
             sizes = np.bincount(found.labels).tolist()
@@ -203,8 +203,8 @@ class Server:
                 edges = {"boundaries": describe_groups(int(feature[0]), bounds)}
             self._add(events=[Event("flocks", f"{len(sizes)} flocks among {len(found.clients)} clients",
                                     detail={"sizes": sizes, **edges, **found.facts})])  # fmt: skip
-        elif found.flocks == 1 and state.flocks == 1 and not self.method.when.look(state, batch.round + 1):
-            self._add(events=[Event("alike", f"{len(found.clients)} clients look alike: one flock",
+        elif found.flocks <= 1 and state.flocks == 1 and not self.method.when.look(state, batch.round + 1):
+            self._add(events=[Event("alike", _alike(len(found.clients)),
                                     detail=dict(found.facts))])  # fmt: skip
         return replace(state, labels=after, models=self.method.aggregation.begin(state, after))
 
@@ -259,3 +259,9 @@ class Server:
         record, self._record = self._record, None
         assert record is not None
         return record
+
+
+def _alike(compared: int) -> str:
+    if not compared:
+        return "nothing is known that tells clients apart: one flock"
+    return f"{compared} clients look alike: one flock"

@@ -14,10 +14,11 @@ from flockwise.attacks import ATTACKS, DataAttack, UpdateAttack
 from flockwise.config import Config
 from flockwise.config.checks import signature_of
 from flockwise.config.validation import validated
-from flockwise.data import Dataset, Federation, Shard, load
+from flockwise.data import DATASETS, Dataset, Federation, Shard, load
 from flockwise.engine import Engine, LocalEngine, Workbench
-from flockwise.errors import ConfigError, InputError
+from flockwise.errors import ConfigError, InputError, RunError
 from flockwise.models import MODELS, Layout, build
+from flockwise.models.beginnings import beginnings
 from flockwise.pieces.evidence import Layers
 from flockwise.pieces.rules import BoundRule
 from flockwise.pieces.state import State
@@ -63,7 +64,15 @@ def assemble(
     )
     method = make_method(config, setting)
     initial = [layout.read(first)]
-    initial += [layout.read(factory(derived_seed(config.seed, "model", i))) for i in range(1, method.models)]
+    if isinstance(model, nn.Module):  # there is only this one; methods of several models need others
+        initial = list(
+            beginnings(layout.entries, initial[0], method.models, generator(config.seed, "beginnings"))
+        )
+    else:
+        seeds = [derived_seed(config.seed, "model", i) for i in range(1, method.models)]
+        initial += [layout.read(factory(seed)) for seed in seeds]
+    if state is not None:
+        _same_run(state, federation.clients, layout.size)
     gate = Gate(layout.size, config.gate.max_norm)
     server = Server(method, np.stack(initial), federation.clients, gate, config.gate.weight_cap, state)
     adversary = make_adversary(config, federation.clients, directory)
@@ -79,6 +88,17 @@ def assemble(
     return Parts(
         federation, server, engine, adversary, make_channel(config, federation.clients), layout, bench.later
     )
+
+
+def _same_run(state: State, clients: int, parameters: int) -> None:
+    if state.clients != clients:
+        raise RunError(
+            f"this run has {state.clients} clients, not {clients}: it belongs to another federation"
+        )
+    if state.models.shape[1] != parameters:
+        raise RunError(
+            f"this run's models have {state.models.shape[1]} numbers, not {parameters}: it belongs to another model"
+        )
 
 
 def make_workbench(
@@ -107,7 +127,7 @@ def make_workbench(
 def make_federation(config: Config, directory: Path | None, data: Path | None) -> Federation:
     """The data set, dealt out as the config says."""
     where = Path(config.data.directory) if config.data.directory else data
-    dataset: Dataset = load(config.data.name, where)
+    dataset = _dataset(config.data.name, where, directory)
     split = plugins.find("splits", config.split.name.replace("-", "_"), SPLITS, directory)
     function = getattr(split, "function", split)
     arguments: dict[str, Any] = {
@@ -122,6 +142,20 @@ def make_federation(config: Config, directory: Path | None, data: Path | None) -
     except InputError as error:
         raise ConfigError(f"split.{error}") from error
     return federation
+
+
+def _dataset(name: str, where: Path | None, directory: Path | None) -> Dataset:
+    if name == "own":
+        raise ConfigError(
+            "data.name = 'own': this run was given its data in Python; pass the same federation and model again, as in "
+            "flockwise.resume(path, federation=..., model=...)"
+        )
+    if name in DATASETS:
+        return load(name, where)
+    made = plugins.find("datasets", name, DATASETS, directory)()
+    if not isinstance(made, Dataset):
+        raise ConfigError(f"data.name = {name!r}: made a {type(made).__name__}, not a flockwise.data.Dataset")
+    return made
 
 
 def carve_root(federation: Federation, samples: int, seed: int) -> tuple[Federation, Shard | None]:
@@ -140,11 +174,16 @@ def carve_root(federation: Federation, samples: int, seed: int) -> tuple[Federat
 def drifted(federation: Federation, clients: int, seed: int) -> Federation:
     """The same federation after some clients' data has become that of the next group."""
     groups = federation.groups
-    if groups is None:
-        raise ConfigError(f"faults.drift_clients = {clients}: split has no groups to drift between")
+    kinds = {} if groups is None else {
+        int(g): federation.shards[int(np.flatnonzero(groups == g)[0])] for g in np.unique(groups)
+    }  # fmt: skip
+    if groups is None or len({(kind.relabel, kind.turns) for kind in kinds.values()}) < 2:
+        raise ConfigError(
+            f"faults.drift_clients = {clients}: this split has no groups to drift between; "
+            "label_swap and rotation have"
+        )
     movers = generator(seed, "drift").choice(federation.clients, size=clients, replace=False)
     shards = list(federation.shards)
-    kinds = {int(g): federation.shards[int(np.flatnonzero(groups == g)[0])] for g in np.unique(groups)}
     for client in movers.tolist():
         after = (int(groups[client]) + 1) % len(kinds)
         kind = kinds[after]
@@ -212,13 +251,20 @@ def make_adversary(config: Config, clients: int, directory: Path | None) -> Adve
     found = plugins.find("attacks", config.attack.name, ATTACKS, directory)
     try:
         attack = getattr(found, "factory", found)(**config.attack.parameters)
-    except InputError as error:
-        raise ConfigError(f"attack.{error}") from error
+    except (InputError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"attack.{error}" if isinstance(error, InputError) else f"attack: {error}"
+        ) from error
     knowledge: Mapping[str, object] = {"f": config.aggregation.attackers, **config.aggregation.parameters}
     return Adversary(
         attack, choose_attackers(config, clients), config.seed, config.attack.first_round, config.aggregation.name,
         dict(knowledge),
     )  # fmt: skip
+
+
+def make_module(config: Config, federation: Federation, directory: Path | None) -> nn.Module:
+    """The model that the config names, as it is before training."""
+    return _model_factory(config, federation, directory, None)(derived_seed(config.seed, "model"))
 
 
 def _model_factory(
@@ -244,5 +290,7 @@ def _seeded(factory: Any, image: tuple[int, int, int], classes: int, seed: int) 
 
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        module: nn.Module = getattr(factory, "factory", factory)(image, classes)
+        module = getattr(factory, "factory", factory)(image, classes)
+    if not isinstance(module, nn.Module):
+        raise ConfigError(f"model.name: made a {type(module).__name__}, not a torch.nn.Module")
     return module

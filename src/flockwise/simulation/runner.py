@@ -114,7 +114,10 @@ def fork(
                 f"{section}: cannot change in a fork, the first {at} rounds were trained with it"
             )
     if at >= config.rounds:
-        raise ConfigError(f"rounds = {config.rounds}: must be above the fork's round {at}")
+        raise ConfigError(
+            f"rounds = {config.rounds}: must be above the fork's round {at}; set rounds to go on after it, such as "
+            f"rounds={2 * at}"
+        )
     saved = parent.checkpoint(at)
     target = Path(out) if out is not None else new_run_path(config)
     parts = assemble(
@@ -266,7 +269,7 @@ def _as_config(
     model: object,
 ) -> Config:
     if isinstance(config, Config):
-        return config
+        config = config.model_dump(mode="json", exclude_none=True)
     if isinstance(config, str | Path):
         return load_config(config, overrides)
     content: dict[str, Any] = dict(config)
@@ -275,7 +278,7 @@ def _as_config(
         content["split"] = {"name": "iid", "clients": federation.clients}  # type: ignore[attr-defined]
     if model is not None:
         content = {**content, "model": {"name": "own"}}
-    return parse_config(content, overrides)
+    return parse_config(content, overrides, Path.cwd())
 
 
 def _policy(config: Config) -> CheckpointPolicy:

@@ -88,14 +88,22 @@ class RunWriter:
                     for key, array in arrays.items()
                 ],
             )
-            self._database.executemany(
-                "INSERT INTO events (round, kind, client, message, detail) VALUES (?, ?, ?, ?, ?)",
-                [(round, e.kind, e.client, e.message, json.dumps(_plain(e.detail))) for e in events],
-            )
+            self._insert_events(round, events)
             files.step("inside commit")
         files.step("after commit")
         if name:
             self._forget_old_checkpoints(round)
+
+    def events(self, round: int, events: Sequence[Event]) -> None:
+        """Put on record what happened outside of a closed round."""
+        with self._transaction():
+            self._insert_events(round, events)
+
+    def _insert_events(self, round: int, events: Sequence[Event]) -> None:
+        self._database.executemany(
+            "INSERT INTO events (round, kind, client, message, detail) VALUES (?, ?, ?, ?, ?)",
+            [(round, e.kind, e.client, e.message, json.dumps(_plain(e.detail))) for e in events],
+        )
 
     def newest_checkpoint(self, at: int | None = None) -> tuple[int, dict[str, np.ndarray]] | None:
         """The newest checkpoint that is whole (or the one of round `at`), and everything later forgotten.
@@ -152,7 +160,10 @@ def create_run(
     """Start a new run directory; one that already holds a run is refused."""
     if (path / "run.sqlite").exists() or (path / "config.toml").exists():
         raise RunError(f"{path}: already holds a run; choose another directory, or `flockwise resume {path}`")
-    (path / "checkpoints").mkdir(parents=True, exist_ok=True)
+    try:
+        (path / "checkpoints").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be made a run directory: {error.strerror}") from error
     files.write_atomically(path / "environment.json", json.dumps(environment, indent=2).encode())
     files.write_atomically(path / "config.toml", tomli_w.dumps(_without_none(config)).encode())
     writer = RunWriter(path, policy)

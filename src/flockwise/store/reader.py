@@ -183,7 +183,9 @@ def list_runs(folder: str | Path) -> list[tuple[Path, Run | RunError]]:
     found: list[tuple[Path, Run | RunError]] = []
     for config in sorted(Path(folder).glob("*/config.toml")):
         try:
-            found.append((config.parent, Run(config.parent)))
+            run = Run(config.parent)
+            _ = run.config  # a broken one is told of here, not when somebody looks at it
+            found.append((config.parent, run))
         except RunError as error:
             found.append((config.parent, error))
     return found

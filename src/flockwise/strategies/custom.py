@@ -16,7 +16,7 @@ from flockwise.pieces.measures import MEASURES
 from flockwise.pieces.metadata import ByFeature, Metadata, OneModelByBoundaries
 from flockwise.pieces.schedule import Every, Never, Schedule, WhenStable
 from flockwise.pieces.separation import Kind
-from flockwise.plugins import find
+from flockwise.plugins import find, nearest
 from flockwise.server.method import Evidence, Method
 from flockwise.strategies.options import JudgeOptions, Setting
 from flockwise.types import Labels
@@ -27,28 +27,49 @@ _DEFAULT_EVIDENCE: Final = "latest-updates"
 class CustomOptions(JudgeOptions):
     """One choice of each kind."""
 
-    evidence: Literal["this-round", "latest-updates", "latest-models", "metadata"] = _DEFAULT_EVIDENCE
+    evidence: Literal["this-round", "latest-updates", "latest-models", "metadata"] = Field(
+        _DEFAULT_EVIDENCE, description="what clients are compared on"
+    )
     max_age: int | None = Field(None, ge=1, description="latest-updates: ignore older ones")
     similarity: str = Field(
         "cosine", description="a name from `flockwise list similarities`, or module:function"
     )
     power: float = Field(1.0, gt=0, description="exponent on the similarities")
     clustering: str = Field("louvain", description="a name from `flockwise list clusterers`, or module:name")
-    clustering_parameters: dict[str, Any] = Field(default_factory=dict)
-    min_separation: float = Field(0.0, ge=0)
-    when: Literal["never", "once", "every", "stable"] = "once"
+    clustering_parameters: dict[str, Any] = Field(
+        default_factory=dict, description="as `flockwise list clusterers` shows them"
+    )
+    min_separation: float = Field(
+        0.0, ge=0, description="flocks less apart than this are not acted on; 0: always"
+    )
+    when: Literal["never", "once", "every", "stable"] = Field(
+        "once", description="rounds in which flocks are looked for; stable: once they stop changing"
+    )
     first: int = Field(5, ge=1, description="once, every: the first round in which flocks are looked for")
-    every: int = Field(1, ge=1)
+    every: int = Field(1, ge=1, description="every: rounds from one look to the next")
     census: bool = Field(False, description="all clients train in the rounds in which flocks are looked for")
     patience: int = Field(5, ge=1, description="stable: rounds the flocks must stay the same")
-    scope: Literal["all", "within"] = "all"
-    start: Literal["joint", "own"] = "joint"
-    keep: Literal["all", "largest"] = "all"
-    attribution: Literal["flock", "one-model", "avg", "1nn", "wnn"] = "flock"
-    group_weights: Literal["equal", "size"] = "equal"
-    aggregate: Literal["this-round", "known"] = "this-round"
-    place: Literal["validation", "largest"] = "validation"
-    follow: float | None = Field(None, ge=0)
+    scope: Literal["all", "within"] = Field(
+        "all", description="compare all clients anew, or split inside each flock"
+    )
+    start: Literal["joint", "own"] = Field(
+        "joint",
+        description="new flocks start from the model after this round, or each from its own mean of it",
+    )
+    keep: Literal["all", "largest"] = Field(
+        "all", description="within: go on with all parts of a split, or set all but the largest apart"
+    )
+    attribution: Literal["flock", "one-model", "avg", "1nn", "wnn"] = Field(
+        "flock", description="the model a client gets: its flock's, one for all, or as in communities"
+    )
+    group_weights: Literal["equal", "size"] = Field("equal", description="one-model: how groups count")
+    aggregate: Literal["this-round", "known"] = Field(
+        "this-round", description="replies of this round, or the newest models of all known members"
+    )
+    place: Literal["validation", "largest"] = Field(
+        "validation", description="clients without a flock: where they do best, or the largest"
+    )
+    follow: float | None = Field(None, ge=0, description="move clients that do this much better elsewhere")
 
     @property
     def keeps_models(self) -> bool:
@@ -125,6 +146,12 @@ def _grouping(options: CustomOptions, setting: Setting) -> Grouping:
             options.similarity, "similarity", lambda known: np.asarray(function(known.rows), np.float64)
         )
     if options.clustering == "bipartition":
+        _check_parameters(options, {"threshold", "decay", "eps1", "eps2", "cohesion"})
+        if options.min_separation:
+            raise ConfigError(
+                f"strategy.min_separation = {options.min_separation:g}: bipartition has a threshold of its own, "
+                "clustering_parameters = {threshold = 0.02}"
+            )
         own = None if (options.similarity, options.power) == ("cosine", 1.0) else measure
         return Bipartition(**options.clustering_parameters, measure=own, power=options.power)
     cluster, takes = _clusterer(options, setting)
@@ -135,6 +162,7 @@ def _clusterer(options: CustomOptions, setting: Setting) -> tuple[Callable[[np.n
     chosen = find("clusterers", options.clustering, CLUSTERERS, setting.directory)
     parameters = options.clustering_parameters
     if hasattr(chosen, "function"):  # built in
+        _check_parameters(options, set(chosen.parameters))
         seeded = {"seed": setting.seed} if "seed" in chosen.parameters and "seed" not in parameters else {}
 
         def built_in(square: np.ndarray) -> Labels:
@@ -143,7 +171,7 @@ def _clusterer(options: CustomOptions, setting: Setting) -> tuple[Callable[[np.n
 
         return built_in, chosen.takes
     if hasattr(chosen, "fit_predict") or isinstance(chosen, type):  # an estimator, or its class
-        estimator = chosen(**parameters) if isinstance(chosen, type) else chosen
+        estimator = _estimator(chosen, parameters) if isinstance(chosen, type) else chosen
         takes: Kind = "points"
         if getattr(estimator, "metric", None) == "precomputed":
             takes = "distance"
@@ -151,6 +179,22 @@ def _clusterer(options: CustomOptions, setting: Setting) -> tuple[Callable[[np.n
             takes = "similarity"
         return from_estimator(estimator), takes
     return (lambda square: np.asarray(chosen(square, **parameters))), "similarity"
+
+
+def _check_parameters(options: CustomOptions, known: set[str]) -> None:
+    for key in options.clustering_parameters:
+        if key not in known:
+            hint = nearest(key, sorted(known)) if known else "it takes none"
+            raise ConfigError(
+                f"strategy.clustering_parameters.{key}: unknown key of {options.clustering}; {hint}"
+            )
+
+
+def _estimator(kind: type, parameters: dict[str, Any]) -> Any:
+    try:
+        return kind(**parameters)
+    except TypeError as error:
+        raise ConfigError(f"strategy.clustering_parameters: {error}") from error
 
 
 def _attribution(options: CustomOptions, setting: Setting) -> Attribution:

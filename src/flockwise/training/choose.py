@@ -21,6 +21,10 @@ def choose_trainer(
     `sample_shape` is (channels, height, width) or (features,). `prefer="native"` asks for the compiled
     kernels, but like `"auto"` it falls back to torch where they cannot serve; `"generic"` always uses torch.
     """
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"engine.device = {device!r}: {str(error).splitlines()[0]}") from error
     if prefer not in ("auto", "native", "generic"):
         raise InputError(f"prefer = {prefer!r}: must be auto, native or generic")
     if len(sample_shape) not in (1, 3) or min(sample_shape) < 1:

@@ -61,8 +61,9 @@ def match(module: nn.Module, sample_shape: tuple[int, ...]) -> NDArray[np.int64]
             continue
         else:
             raise Unsupported(f"{type(layer).__name__} in this place")
-        bias = places[f"{name}.bias"] if layer.bias is not None else -1
-        specs[-1] = replace(specs[-1], weight=places[f"{name}.weight"], bias=bias)
+        stem = f"{name}." if name else ""  # a module that is a single layer has no name for it
+        bias = places[f"{stem}bias"] if layer.bias is not None else -1
+        specs[-1] = replace(specs[-1], weight=places[f"{stem}weight"], bias=bias)
         shape = _shape_after(specs[-1])
     _check_whole(module, specs)
     return np.array([astuple(spec) for spec in specs], dtype=np.int64)
