@@ -96,7 +96,9 @@ class Faults(Section):
     dropout: float = Field(0.0, ge=0, le=1, description="chance that a client's reply never comes")
     late_clients: int = Field(0, ge=0, description="how many clients join late")
     late_round: int = Field(1, ge=1, description="the round in which they join")
-    drift_clients: int = Field(0, ge=0, description="how many clients change to another group's data (label_swap, rotation)")
+    drift_clients: int = Field(
+        0, ge=0, description="how many clients change to another group's data (label_swap, rotation)"
+    )
     drift_round: int = Field(1, ge=1, description="the round from which their data is different")
 
 

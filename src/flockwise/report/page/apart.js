@@ -17,7 +17,7 @@ const apartFigure = {
     const titles = ["client", "state", "since round", "why", ...(window.flockwise.actions ? ["decide"] : [])];
     const rows = apartRows(run).slice(0, 500).map((row) => el("tr", {},
       el("td", { class: "name" }, el("button", { class: "link", type: "button", onclick: () => openClient(run, row.client) }, clientName(run, row.client))),
-      el("td", { class: "place" }, dot(placeColour(row.place)), ` ${placeName(row.place)}`), el("td", { class: "figure" }, short(row.since)), el("td", {}, row.why),
+      el("td", { class: "place" }, dot(placeColour(row.place)), ` ${placeName(row.place)}`), el("td", { class: "figure" }, short(row.since)), el("td", { class: "why" }, row.why),
       ...(window.flockwise.actions ? [el("td", { class: "place" }, ...window.flockwise.actions(run, row.client, row.place))] : [])));
     card.box.replaceChildren(el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Clients set apart" },
       el("table", {}, el("thead", {}, el("tr", {}, ...titles.map((title) => el("th", { scope: "col", class: title === "since round" ? "figure" : undefined }, title)))), el("tbody", {}, ...rows))));

@@ -22,7 +22,9 @@ function groupCurve(group, fact) {
   const at = new Map();
   for (const run of group.runs) run.rounds.forEach((round, i) => { const value = (run.facts[fact] || [])[i]; if (value !== null && value !== undefined) at.set(round, [...(at.get(round) || []), value]); });
   const rounds = [...at.keys()].sort((a, b) => a - b), points = rounds.map((round) => meanAndHalf(at.get(round)));
-  return { rounds, mean: points.map((p) => p[0]), low: points.map((p) => (p[1] === null ? null : p[0] - p[1])), high: points.map((p) => (p[1] === null ? null : p[0] + p[1])) };
+  // An interval of few seeds can reach beyond what the number can be.
+  const share = /^(accuracy(?!_std)|purity|detection)/.test(fact), low = share ? (v) => Math.max(v, 0) : (v) => v, high = share ? (v) => Math.min(v, 1) : (v) => v;
+  return { rounds, mean: points.map((p) => p[0]), low: points.map((p) => (p[1] === null ? null : low(p[0] - p[1]))), high: points.map((p) => (p[1] === null ? null : high(p[0] + p[1]))) };
 }
 
 const comparedFigure = {

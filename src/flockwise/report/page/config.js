@@ -17,6 +17,6 @@ const configFigure = {
   draw(card, run) {
     const listed = [...sectionsOf(run.config), ...sectionsOf({ environment: run.environment })];
     card.box.replaceChildren(el("div", { class: "sections" }, ...listed.map(([name, entries]) => el("section", {}, el("h3", {}, name),
-      el("table", {}, el("tbody", {}, ...entries.map(([key, value]) => el("tr", {}, el("td", {}, key), el("td", {}, flatText(value))))))))));
+      el("table", {}, el("tbody", {}, ...entries.map(([key, value]) => el("tr", {}, el("td", {}, key), el("td", { class: "value" }, flatText(value))))))))));
   },
 };

@@ -4,8 +4,10 @@ function band(name, rounds, low, high, colour, opacity) {
   const points = rounds.map((round, i) => [round, low[i], high[i]]).filter((p) => p[1] !== null && p[2] !== null);
   const shape = { type: "custom", name, silent: true, z: 1, tooltip: { show: false }, itemStyle: { color: colour, opacity } };
   if (points.length < 2) return { ...shape, data: [], renderItem: () => null };
-  return { ...shape, data: [[points[0][0], points[0][1]]], encode: { x: 0, y: 1 }, clip: true,
-    renderItem: (params, api) => ({ type: "polygon", style: { fill: colour, opacity },
+  // Two points, so that the axis makes room for the whole band; it is drawn once.
+  const first = points[0][0], ends = [Math.min(...points.map((p) => p[1])), Math.max(...points.map((p) => p[2]))];
+  return { ...shape, data: ends.map((end) => [first, end]), encode: { x: 0, y: 1 }, clip: true,
+    renderItem: (params, api) => params.dataIndex ? null : ({ type: "polygon", style: { fill: colour, opacity },
       shape: { points: [...points.map((p) => api.coord([p[0], p[2]])), ...points.slice().reverse().map((p) => api.coord([p[0], p[1]]))] } }) };
 }
 

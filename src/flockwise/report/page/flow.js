@@ -13,7 +13,7 @@ const flowFigure = {
     const data = columns.flatMap((column, depth) => column.places.map((place, i) => ({
       name: `${depth}/${place}`, depth, place, round: column.round, value: column.counts[i],
       itemStyle: { color: placeColour(place), borderWidth: 0 },
-      label: { position: depth === columns.length - 1 ? "left" : "right", formatter: small ? `${place >= 0 && place !== OTHERS ? place : placeName(place)} (${column.counts[i]})` : `${placeName(place)} (${column.counts[i]})` },
+      label: { position: depth === columns.length - 1 ? "left" : "right", formatter: small ? `${place >= 0 && place !== OTHERS ? place : place === QUARANTINED || place === CONFIRMED ? "apart" : placeName(place)} (${column.counts[i]})` : `${placeName(place)} (${column.counts[i]})` },
     })));
     const rank = (place) => (place < 0 ? 20_000 - place : place);
     data.sort((a, b) => a.depth - b.depth || rank(a.place) - rank(b.place));
