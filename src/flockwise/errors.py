@@ -8,7 +8,8 @@ Our exception hierarchy:
     ├── DataError        a data set is missing, damaged or not what it claims to be
     ├── PluginError      a name is not registered, or a user's piece does not do what its kind must
     ├── EngineError      a worker died or could not be started
-    └── RunError         a run directory is missing, locked, damaged or of a newer version
+    └── RunError         a run directory is missing, damaged or of a newer version
+        └── BusyError    another process is writing it
 
 A message is one line: the field, the value, the rule, the fix. Only the command line prints.
 """
@@ -40,3 +41,7 @@ class EngineError(FlockwiseError):
 
 class RunError(FlockwiseError):
     """A run directory that cannot be used."""
+
+
+class BusyError(RunError):
+    """A run directory that another process is writing."""

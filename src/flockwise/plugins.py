@@ -62,7 +62,7 @@ def _imported(kind: str, name: str, directory: Path | None) -> Any:
     module_name, _, attribute = name.partition(":")
     try:
         module = _module(module_name, directory.resolve() if directory else None)
-    except ImportError as error:
+    except (ImportError, ValueError, TypeError) as error:  # the last two: no name of a module
         raise PluginError(f"{kind}: cannot import {module_name!r} for {name!r}: {error}") from error
     if not hasattr(module, attribute):
         public = [n for n in vars(module) if not n.startswith("_")]

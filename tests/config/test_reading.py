@@ -113,3 +113,13 @@ def test_a_template_says_what_words_a_field_takes() -> None:
 
 def test_the_templates_of_methods_for_attacked_clients_have_attackers() -> None:
     assert 'name = "label-to"' in template("byzantine-cfl") and "scale = 100.0" in template("mini-fl")
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["checkpoint.every=0", "attack.clients=inf", "attack.clients=nan", "aggregation.attackers=inf", "gate.weight_cap=inf",
+     "model.name=':x'", "model.name='..x:y'", f"seed={'9' * 5000}"],
+)  # fmt: skip
+def test_what_cannot_be_run_is_refused_in_words(field: str) -> None:
+    with pytest.raises(ConfigError):
+        parse_config({"attack": {"name": "label-flip", "clients": 2}}, [field])

@@ -125,5 +125,22 @@ def test_mistakes_are_told_before_anything_waits_for_nodes(tmp_path):
         Flocks("flick", clients=3, run=tmp_path)
     with pytest.raises(ConfigError, match="warmupp"):
         Flocks("flic", clients=3, run=tmp_path, warmupp=3)
-    with pytest.raises(ConfigError, match="root"):
+    with pytest.raises(ConfigError, match="needs clean data on the server"):
         Flocks("flic", clients=3, run=tmp_path, judge="root")
+
+
+def test_a_finished_run_that_is_started_again_stays_finished(tmp_path):
+    for _ in range(2):
+        grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(3)])
+        Flocks("fedavg", clients=3, run=tmp_path / "run").start(
+            grid, apps.numpy_start(), num_rounds=2, timeout=5
+        )
+        assert open_run(tmp_path / "run").state == "finished"
+
+
+def test_after_a_restart_an_absent_client_does_not_hold_up_the_others(tmp_path):
+    for present, rounds in ((6, 2), (5, 4)):
+        grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(present)])
+        flocks = Flocks("fedavg", clients=6, run=tmp_path / "run", start_timeout=1.0)
+        result = flocks.start(grid, apps.numpy_start(), num_rounds=rounds, timeout=5)
+    assert result.state == "finished" and result.rounds == 4

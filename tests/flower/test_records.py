@@ -10,7 +10,8 @@ pytest.importorskip("flwr", reason="needs flockwise[flower]")
 from flwr.app import Array, ArrayRecord
 
 from flockwise.errors import InputError
-from flockwise.flower.records import Layout, beginnings, read_array
+from flockwise.flower.records import Layout, as_accuracy, read_array
+from flockwise.models.beginnings import beginnings
 from flockwise.rng import generator
 
 SHAPES = some.lists(
@@ -76,6 +77,13 @@ def test_what_cannot_be_trained_is_refused():
 def test_beginnings_differ_and_repeat(first):
     layout = Layout.of(ArrayRecord([first.reshape(2, 3)]))
     start = first.astype(np.float32)
-    one, other = (list(beginnings(layout, start, 3, generator(1, "x"))) for _ in range(2))
+    one, other = (list(beginnings(layout.entries, start, 3, generator(1, "x"))) for _ in range(2))
     assert len({model.tobytes() for model in one}) == 3
     assert [a.tobytes() for a in one] == [b.tobytes() for b in other]
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, 1e300, float("inf")])
+def test_an_accuracy_lies_between_0_and_1(value):
+    assert as_accuracy(0.5) == 0.5 and np.isnan(as_accuracy(None)) and np.isnan(as_accuracy(float("nan")))
+    with pytest.raises(InputError, match="must lie between 0 and 1"):
+        as_accuracy(value)

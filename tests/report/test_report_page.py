@@ -1,6 +1,7 @@
 """The report as text: escaping, policy, and what it says of odd runs."""
 
 import base64
+import datetime
 import hashlib
 import json
 import re
@@ -108,9 +109,9 @@ def test_a_part_that_looks_like_a_place_is_left_alone():
     assert fill("a{{x}}b{{y}}c", {"x": "{{y}}", "y": "1"}) == "a{{y}}b1c"
 
 
-def test_data_cannot_hold_what_json_cannot():
-    with pytest.raises(ValueError):
-        safe_json({"value": float("nan")})
+def test_what_json_cannot_hold_becomes_nothing_or_text():
+    odd = {"value": float("nan"), "cap": [float("inf"), 1.5], "day": datetime.date(2026, 1, 2)}
+    assert json.loads(safe_json(odd)) == {"value": None, "cap": [None, 1.5], "day": "2026-01-02"}
 
 
 def test_where_reports_go(tmp_path, monkeypatch):

@@ -120,6 +120,7 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
     newest.write_bytes(bytes(content))
     flockwise.resume(path)
     assert fingerprint(path) == expected[0]
+    assert [event.round for event in open_run(path).events if event.kind == "damaged"] == [7]
 
 
 def test_two_processes_never_write_one_run(tmp_path: Path) -> None:

@@ -9,7 +9,15 @@ import torch
 import flockwise
 from flockwise import Federation
 from flockwise.attacks import UpdateAttack, gaussian
+from flockwise.config import parse_config
+from flockwise.dashboard.wishes import ask
 from flockwise.errors import ConfigError, RunError
+from flockwise.pieces.state import State
+from flockwise.server import Server
+from flockwise.simulation.assembly import assemble
+from flockwise.simulation.requests import apply_requests
+from flockwise.store import open_run, reopen_run
+from flockwise.store.policy import CheckpointPolicy
 from tests.simulation.small import FLIC, fingerprint, with_changes
 
 
@@ -158,3 +166,68 @@ def test_a_person_can_release_a_client_while_the_run_goes_on(tmp_path: Path) -> 
     _, apart = run.array("apart")
     assert apart[:, 5].tolist() == [0, 0, 0, 1, 1, 0, 0, 0]
     assert not list((path / "requests").iterdir())
+
+
+def test_a_fork_keeps_checkpoints_of_its_own(tmp_path: Path) -> None:
+    flockwise.run(FLIC, out=tmp_path / "run")
+    seen = []
+
+    def stop() -> bool:
+        seen.append(open_run(tmp_path / "fork").checkpoints)
+        return False
+
+    flockwise.fork(tmp_path / "run", 7, ["rounds=10"], out=tmp_path / "fork", stop=stop)
+    assert seen == [[7], [7, 8]] and open_run(tmp_path / "fork").checkpoints == [
+        9,
+        10,
+    ]  # asked before each commit
+
+
+def test_a_fork_that_was_not_finished_being_made_does_not_go_on_as_another_run(tmp_path: Path) -> None:
+    flockwise.run(FLIC, out=tmp_path / "run")
+    flockwise.fork(tmp_path / "run", 7, ["rounds=10"], out=tmp_path / "fork")
+    with reopen_run(tmp_path / "fork", CheckpointPolicy()) as writer:
+        writer.forget_after(5)  # as if it had died between two inherited rounds
+    with pytest.raises(RunError, match="stopped while it was being made"):
+        flockwise.resume(tmp_path / "fork")
+
+
+def test_a_resumed_run_remembers_how_far_it_was_to_go(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    flockwise.run(FLIC, out=path)
+    rounds = iter([False, True])
+    flockwise.resume(path, rounds=12, stop=lambda: next(rounds))
+    assert open_run(path).rounds[-1] == 10
+    assert flockwise.resume(path).rounds[-1] == 12
+
+
+def test_a_run_that_cannot_go_on_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    flockwise.run(FLIC, out=path)
+    text = (path / "config.toml").read_text()
+    (path / "config.toml").write_text(text.replace('"softmax"', '"mlp"'))
+    with pytest.raises(RunError, match="another model"):
+        flockwise.resume(path)
+    assert open_run(path).state == "finished" and open_run(path).rounds[-1] == 8
+
+
+def test_a_wish_is_carried_out_once_and_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    flockwise.run(FLIC, out=path)
+    server = _server(path)
+    for action in ("quarantine", "release"):
+        ask(path, {"action": action, "client": 3})
+    events, _ = apply_requests(path, server)
+    assert [event.kind for event in events] == ["quarantine", "released"] and server.state.free[3]
+    with reopen_run(path, CheckpointPolicy()) as writer:
+        writer.events(8, events)  # committed, and then it died: the files are still there
+    again, settle = apply_requests(path, _server(path))
+    assert again == []
+    settle()
+    assert not list((path / "requests").iterdir())
+
+
+def _server(path: Path) -> Server:
+    return assemble(
+        parse_config(open_run(path).config), State.from_arrays(open_run(path).checkpoint())
+    ).server

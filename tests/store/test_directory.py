@@ -1,5 +1,6 @@
 import json
 import sqlite3
+import time
 from pathlib import Path
 
 import numpy as np
@@ -73,10 +74,10 @@ def test_a_checkpoint_cut_at_any_length_is_passed_over(tmp_path: Path) -> None:
 def test_resuming_forgets_what_came_after_the_checkpoint(tmp_path: Path) -> None:
     _write(tmp_path / "run")
     sorted((tmp_path / "run" / "checkpoints").iterdir())[-1].write_bytes(b"")
+    newest = open_run(tmp_path / "run").newest_checkpoint()
+    assert newest.round == 3 and [event.kind for event in newest.passed_over] == ["damaged"]
     with reopen_run(tmp_path / "run", CheckpointPolicy()) as writer:
-        saved = writer.newest_checkpoint()
-    assert saved is not None
-    assert saved[0] == 3
+        writer.forget_after(newest.round)
     assert open_run(tmp_path / "run").rounds.tolist() == [1, 2, 3]
 
 
@@ -148,3 +149,65 @@ def test_a_broken_run_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "bad" / "config.toml").write_text("rounds = [")
     found = dict(list_runs(tmp_path))
     assert isinstance(found[tmp_path / "bad"], RunError) and found[tmp_path / "good"].config == {"rounds": 4}
+
+
+def test_checkpoints_that_cannot_be_opened_are_not_taken_for_lost(tmp_path: Path) -> None:
+    _write(tmp_path / "run")
+    (tmp_path / "run" / "checkpoints").rename(tmp_path / "away")
+    with pytest.raises(RunError, match="nothing was changed"):
+        open_run(tmp_path / "run").newest_checkpoint()
+    assert open_run(tmp_path / "run").rounds.tolist() == [1, 2, 3, 4]
+
+
+def test_a_name_in_the_database_cannot_lead_out_of_the_run(tmp_path: Path) -> None:
+    _write(tmp_path / "run")
+    (tmp_path / "victim.txt").write_text("mine")
+    database = sqlite3.connect(tmp_path / "run" / "run.sqlite")
+    database.execute("UPDATE rounds SET checkpoint = '../../victim.txt' WHERE round = 3")
+    database.commit()
+    database.close()
+    with reopen_run(tmp_path / "run", CheckpointPolicy(every=1, keep=1)) as writer:
+        writer.commit(5, 0.5, {}, {}, [], {"round": np.array([5])})
+    assert (tmp_path / "victim.txt").read_text() == "mine"
+    with pytest.raises(RunError, match="not the name of a checkpoint"):
+        with_name = sqlite3.connect(tmp_path / "run" / "run.sqlite")
+        with_name.execute("UPDATE rounds SET checkpoint = '../../victim.txt' WHERE round = 5")
+        with_name.commit()
+        with_name.close()
+        open_run(tmp_path / "run").checkpoint(5)
+
+
+def test_a_directory_without_a_config_holds_no_run(tmp_path: Path) -> None:
+    _write(tmp_path / "run")
+    (tmp_path / "run" / "config.toml").unlink()  # as if it had died while it was being made
+    _write(tmp_path / "run")
+    with pytest.raises(RunError, match="already holds a run"):
+        _write(tmp_path / "run")
+
+
+def test_a_worker_does_not_keep_the_lock_of_a_dead_process(tmp_path: Path) -> None:
+    import multiprocessing
+
+    with files.lock(tmp_path):
+        child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(30,), daemon=True)
+        child.start()
+        assert files.is_locked(tmp_path)
+    try:
+        deadline = time.monotonic() + 20
+        while files.is_locked(tmp_path) and time.monotonic() < deadline:
+            time.sleep(0.01)  # the child lets go as soon as it runs
+        assert child.is_alive() and not files.is_locked(tmp_path)
+    finally:
+        child.kill()
+        child.join()
+
+
+def test_text_where_numbers_should_be_is_no_number(tmp_path: Path) -> None:
+    _write(tmp_path / "run")
+    database = sqlite3.connect(tmp_path / "run" / "run.sqlite")
+    database.execute("UPDATE facts SET value = 'x' WHERE round = 2")
+    database.execute("UPDATE rounds SET seconds = 'y' WHERE round = 2")
+    database.commit()
+    database.close()
+    run = open_run(tmp_path / "run")
+    assert np.isnan(run.facts["accuracy"][1]) and np.isnan(run.seconds[1])

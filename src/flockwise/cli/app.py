@@ -8,6 +8,7 @@ import click
 
 from flockwise import __version__
 from flockwise.errors import ConfigError, FlockwiseError
+from flockwise.terminal import printable
 
 COMMANDS = {
     "demo": ("running", "demo", "Train a small clustered federation and write its report."),
@@ -92,8 +93,7 @@ def main() -> None:
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except BrokenPipeError:
         sys.exit(0)
-
-
-def printable(text: str) -> str:
-    """Text from outside, without control characters that could command the terminal."""
-    return "".join(c if c.isprintable() or c == "\t" else f"\\x{ord(c):02x}" for c in text)
+    except OSError as error:  # a full disk, a folder that may not be written
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {printable(where)}{printable(error.strerror or str(error))}", err=True)
+        sys.exit(1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from flockwise.cli.app import printable
+from flockwise.terminal import printable
 
 
 @click.command()
@@ -57,11 +57,13 @@ def show(run: Path, as_json: bool, events: int) -> None:
         )
         return
     for key, value in row.items():
-        click.echo(f"{key:10} {'' if value is None else value}")
+        click.echo(f"{key:10} {'' if value is None else printable(str(value))}")
     click.echo(f"{'checkpoints':10} {', '.join(map(str, found.checkpoints))}")
     for event in last[-events:] if events else []:
         who = "" if event["client"] is None else f" client {event['client']}"
-        click.echo(f"round {event['round']:>4}  {event['kind']}{who}: {printable(str(event['message']))}")
+        click.echo(
+            f"round {event['round']:>4}  {printable(str(event['kind']))}{who}: {printable(str(event['message']))}"
+        )
 
 
 @click.command()

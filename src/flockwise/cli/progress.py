@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from flockwise.cli.app import printable
+from flockwise.terminal import printable
 
 LOUD = (
     "flocks",

@@ -19,7 +19,7 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
         raise ConfigError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also of numbers with thousands of digits
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
     return parse_config(content, overrides, Path(path).parent)
 
@@ -47,7 +47,7 @@ def _override(content: dict[str, Any], override: str) -> None:
         raise ConfigError(f"--set {override}: must be key=value, such as training.epochs=5")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text  # a bare word is a string
     *sections, last = key.strip().split(".")
     place = content

@@ -10,13 +10,13 @@ Fraction = Annotated[float, Field(gt=0, le=1)]
 class Section(BaseModel):
     """Base of the sections whose fields are all known here."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class OpenSection(BaseModel):
     """Base of the sections that name a piece: the other fields are the piece's own and are checked with it."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class EvaluationSection(Section):
 class Checkpoint(Section):
     """When the state is saved."""
 
-    every: int | Literal["auto"] = Field(
+    every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         "auto", description="rounds, or as often as costs a twentieth of the time"
     )
     keep: int = Field(2, ge=1)

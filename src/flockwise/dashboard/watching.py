@@ -13,11 +13,13 @@ import numpy as np
 from flockwise.dashboard.wishes import pending
 from flockwise.errors import FlockwiseError
 from flockwise.report import describe_comparison, describe_run
-from flockwise.report.encoding import number, numbers
+from flockwise.report.encoding import number, numbers, plain, whole
 from flockwise.store import Run, open_run
 from flockwise.store.files import is_locked
 
-TROUBLE = (FlockwiseError, OSError, ValueError, TypeError, KeyError, AttributeError)
+TROUBLE = (
+    FlockwiseError, OSError, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError,
+)  # fmt: skip
 MOST_KEPT = 6  # descriptions held in memory
 
 
@@ -83,7 +85,7 @@ class Watch:
             except TROUBLE as error:
                 return json.dumps({"error": _line(error, path)}).encode()
             self._states[name] = shown["run"]["state"]
-            content = json.dumps(shown, separators=(",", ":"), default=str).encode()
+            content = json.dumps(plain(shown), separators=(",", ":")).encode()
             self._cost[name] = time.perf_counter() - started
             self._kept[name] = (self._stamp(name, path, files), content)
             self._kept.move_to_end(name)
@@ -97,13 +99,14 @@ class Watch:
         for name in names:
             try:
                 run = open_run(paths[name])
-                run.config, run.facts  # noqa: B018  read now, so that a broken one fails here
+                describe_comparison([run])  # now, so that a broken one fails here
                 runs.append(run)
             except TROUBLE:
                 continue
-        return (
-            {"comparison": describe_comparison(runs)} if runs else {"error": "none of these runs can be read"}
-        )
+        if not runs:
+            return {"error": "none of these runs can be read"}
+        found: dict[str, Any] = plain({"comparison": describe_comparison(runs)})
+        return found
 
 
 def _stamp(path: Path) -> str:
@@ -133,7 +136,7 @@ def _read_summary(run: Run) -> dict[str, Any]:
     last = {key: _newest(facts.get(key)) for key in ("accuracy", "flocks", "apart")}
     return {
         "name": str(config.get("name", run.path.name)), "created": run.about.get("created", ""), "state": run.state,
-        "strategy": str(config.get("strategy", {}).get("name", "")), "planned": config.get("rounds"),
+        "strategy": str(config.get("strategy", {}).get("name", "")), "planned": whole(config.get("rounds")),
         "rounds": int(run.rounds[-1]) if len(run.rounds) else 0, "clients": len(run.clients),
         "seconds": number(float(run.seconds.sum()), 4), "curve": numbers(accuracy[rows], 3), **last,
     }  # fmt: skip

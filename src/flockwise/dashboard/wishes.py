@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def ask(path: Path, wish: Any) -> Path:
     folder.mkdir(exist_ok=True)
     if len(list(folder.glob("*.json"))) >= MOST_PENDING:
         raise InputError(f"requests: {MOST_PENDING} are waiting already; is the run still going?")
-    target = folder / f"{secrets.token_hex(8)}.json"
+    target = folder / f"{time.time_ns():020d}-{secrets.token_hex(4)}.json"  # in the order asked
     write_atomically(target, json.dumps({"action": action, "client": client}).encode())
     return target
 
@@ -38,7 +39,7 @@ def pending(path: Path) -> list[dict[str, Any]]:
     for file in sorted((path / "requests").glob("*.json"))[:MOST_PENDING]:
         try:
             wish = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if isinstance(wish, dict) and wish.get("action") in ACTIONS and isinstance(wish.get("client"), int):
             found.append({"action": wish["action"], "client": wish["client"]})

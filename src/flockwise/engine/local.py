@@ -33,9 +33,11 @@ class LocalEngine:
             self.workers = 1  # forking is not safe there
         one_thread()
         rows = max(clients + 64, most_models)
-        self._models = Arena(rows, dimension)
+        self._models = Arena(rows, dimension, likely=4)
         self._versions = np.zeros(rows, dtype=np.int64)  # a new number for each model that came into a row
-        self._updates = Arena(clients + rows, dimension)  # the server's own data may train every model too
+        self._updates = Arena(
+            clients + rows, dimension, likely=clients
+        )  # the server's own data may train every model too
         self._pace = float(
             "inf"
         )  # seconds a sample in training, the best seen: loads and first uses slow others

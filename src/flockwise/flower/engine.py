@@ -20,7 +20,7 @@ from flockwise.engine.base import Evaluation
 from flockwise.engine.workbench import Workbench, one_thread
 from flockwise.errors import EngineError, InputError
 from flockwise.flower.mail import Answer, Letter, Mail
-from flockwise.flower.records import read_array
+from flockwise.flower.records import as_accuracy, read_array
 from flockwise.flower.roster import Roster
 from flockwise.flower.worker_app import jobs_message
 from flockwise.messages import Event, Plan, Reply, Scores, Task, is_root
@@ -170,7 +170,7 @@ class FlowerEngine:
             found = [
                 reader(report, answer.message.content["arrays"]) for report in reports if report[0] in asked
             ]
-        except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except _MALFORMED as error:
             message = f"reply rejected: node {answer.client}: {type(error).__name__}: {error}"[:200]
             self.events.append(Event("rejected", message, detail={"clients": self._shares[answer.client]}))
             return []
@@ -207,10 +207,27 @@ class FlowerEngine:
         )
 
 
+_MALFORMED = (
+    InputError,
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+
+
 def _marks(report: Any, arrays: Any) -> tuple[int, int, list[tuple[float, float]]]:
+    """Client, samples, and accuracy and loss of each model; anything else is an error."""
     client, samples, marks = report
-    real = [tuple(math.nan if mark is None else float(mark) for mark in pair) for pair in marks]
-    return client, samples, real  # type: ignore[return-value]
+    if type(client) is not int or type(samples) is not int:
+        raise InputError("client and samples must be whole numbers")
+    real = []
+    for accuracy, loss in marks:
+        real.append((as_accuracy(accuracy), math.nan if loss is None else float(loss)))
+    return client, samples, real
 
 
 def _about(event: Event, shares: dict[int, list[int]]) -> Event:

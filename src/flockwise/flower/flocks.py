@@ -79,12 +79,14 @@ class Flocks:
 
             server = renew(book.state)
             if server.round >= num_rounds:
+                book.writer.about(state="finished")  # it may have died before it could say so
                 return collect(server, layout, self._roster, book, "finished")
             apps = UserApps(Mail(grid), self._roster, layout, self._terms, timeout,
                             dict(train_config or {}), dict(evaluate_config or {}))  # fmt: skip
+            wanted = 1 if server.round else self._start_with  # who left in between costs its own report only
             log(INFO, "flockwise: %s, round %d of %d; waiting for %d clients; run: %s", config.strategy.name,
-                server.round + 1, num_rounds, self._start_with, self._path)  # fmt: skip
-            apps.events += self._roster.wait(grid, self._start_with, self._start_timeout)
+                server.round + 1, num_rounds, wanted, self._path)  # fmt: skip
+            apps.events += self._roster.wait(grid, wanted, self._start_timeout)
             rounds = Rounds(grid, server, renew, apps, self._roster, book, present, self._retries)
             why = rounds.run(num_rounds, self._choices.evaluate_every, evaluate_fn)
             return collect(rounds.server, layout, self._roster, book, why)

@@ -21,7 +21,9 @@ from flockwise.simulation.runner import environment
 from flockwise.store import RunWriter, create_run, open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
 
-_FIXED = ("seed", "split", "strategy", "aggregation", "sampling")  # what may not change when a run goes on
+_FIXED = (  # what may not change when a run goes on
+    "seed", "data", "split", "model", "training", "strategy", "aggregation", "sampling", "attack", "faults",
+)  # fmt: skip
 _IDENTITIES = "flower_identities"
 
 
@@ -42,12 +44,13 @@ class Logbook:
         content = config.model_dump(mode="json", exclude_none=True)
         if not (path / "config.toml").exists():
             return cls(create_run(path, content, environment(config, Path.cwd()), policy))
-        _same_run(path, content)
+        same_run(path, content)
+        newest, about = open_run(path).newest_checkpoint(), open_run(path).about
         writer = reopen_run(path, policy)
-        saved = writer.newest_checkpoint()
-        about = open_run(path).about
+        writer.forget_after(newest.round)
+        writer.events(newest.round, newest.passed_over)
         central = {int(r): m for r, m in json.loads(about.get("flower_central", "{}")).items()}
-        state = State.from_arrays(saved[1]) if saved else None
+        state = State.from_arrays(newest.arrays) if newest.arrays else None
         return cls(writer, state, about.get(_IDENTITIES), central)
 
     def __enter__(self) -> "Logbook":
@@ -109,7 +112,8 @@ class Logbook:
         self.writer.about(state="finished")
 
 
-def _same_run(path: Path, content: Mapping[str, object]) -> None:
+def same_run(path: Path, content: Mapping[str, object]) -> None:
+    """Refuse to go on with a run under another config; only the number of rounds may change."""
     try:
         before = tomllib.loads((path / "config.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -52,15 +52,17 @@ def server_app() -> ServerApp:
     def main(grid: Grid, context: Context) -> None:
         from flockwise.config import parse_config
         from flockwise.flower.engine import serving
+        from flockwise.flower.logbook import same_run
         from flockwise.simulation import resume, run
 
         path = Path(str(context.run_config["flockwise-run"]))
         directory = Path(str(context.run_config["flockwise-directory"]))
+        config = parse_config(json.loads(str(context.run_config["flockwise-config"])), directory=directory)
         with serving(grid):
-            if (path / "run.sqlite").exists():
-                resume(path)
+            if (path / "config.toml").exists():
+                same_run(path, config.model_dump(mode="json", exclude_none=True))
+                resume(path, rounds=config.rounds)
             else:
-                content = json.loads(str(context.run_config["flockwise-config"]))
-                run(parse_config(content, directory=directory), out=path)
+                run(config, out=path, directory=directory)
 
     return app

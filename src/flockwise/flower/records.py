@@ -94,6 +94,16 @@ class Layout:
         return ArrayRecord(arrays)
 
 
+def as_accuracy(value: object) -> float:
+    """A client's accuracy, NaN if it has none; InputError if it cannot be one."""
+    if value is None:
+        return math.nan
+    accuracy = float(value)  # type: ignore[arg-type]
+    if not (0.0 <= accuracy <= 1.0 or math.isnan(accuracy)):
+        raise InputError(f"accuracy = {accuracy:g}: must lie between 0 and 1")
+    return accuracy
+
+
 def read_array(array: Array, shape: tuple[int, ...], name: str) -> np.ndarray:
     """A client's array as float32, if it is what it claims to be.
 

@@ -154,7 +154,7 @@ def _registered(node: Any, kind: Identity) -> Member:
 
 def _order(member: Member) -> tuple[object, ...]:
     parts = re.split(r"(\d+)", member.name or member.identity)
-    return (not member.name, [(int(p), "") if p.isdigit() else (-1, p) for p in parts], member.identity)
+    return (not member.name, [(int(p), "") if p.isdecimal() else (-1, p) for p in parts], member.identity)
 
 
 def _called(member: Member) -> str:

@@ -17,6 +17,7 @@ from flockwise.flower.user_apps import UserApps
 from flockwise.messages import Event, RoundRecord
 from flockwise.pieces.state import State
 from flockwise.server import Server
+from flockwise.terminal import printable
 
 EvaluateFunction = Callable[[int, ArrayRecord], MetricRecord | None]
 
@@ -44,7 +45,7 @@ class Rounds:
             try:
                 record = self._one_round()
             except EngineError as error:
-                log(WARNING, "flockwise: %s; everything is saved", error)
+                log(WARNING, "flockwise: %s; everything is saved", printable(str(error)))
                 self.book.stop(self.server, self.apps.drain_events(), str(error))
                 return str(error)
             server = self.server
@@ -61,7 +62,7 @@ class Rounds:
             log(INFO, "flockwise: round %d/%d: %s", server.round, rounds, _told(full))
             for event in full.events:
                 who = "" if event.client is None else f" (client {event.client})"
-                log(INFO, "flockwise:   %s: %s%s", event.kind, event.message, who)
+                log(INFO, "flockwise:   %s: %s%s", event.kind, printable(event.message), who)
         self.book.finish(self.roster, self.apps.samples)
         return "finished"
 
@@ -77,7 +78,14 @@ class Rounds:
             why = _nobody(self.apps.events[before:])
             if attempt > self.retries:
                 raise EngineError(f"round {plan.round}: {why}, {attempt} times")
-            log(WARNING, "flockwise: round %d: %s; try %d of %d", plan.round, why, attempt, self.retries)
+            log(
+                WARNING,
+                "flockwise: round %d: %s; try %d of %d",
+                plan.round,
+                printable(why),
+                attempt,
+                self.retries,
+            )
             self.apps.events.append(Event("retry", f"{why}; try {attempt} of {self.retries}"))
             self.server = self.renew(self.server.state)  # others may be online now: a new plan
             self._wait_for_anybody()

@@ -10,7 +10,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flockwise.engine.base import Evaluation
 from flockwise.errors import InputError
 from flockwise.flower.mail import Answer, Letter, Mail
-from flockwise.flower.records import Layout
+from flockwise.flower.records import Layout, as_accuracy
 from flockwise.flower.roster import Roster
 from flockwise.flower.terms import Terms
 from flockwise.messages import Event, Plan, Reply, Scores, Task
@@ -77,7 +77,11 @@ class UserApps:
         plan = Plan(round, "validate", models, tuple(Task(client, (int(rows[client]),)) for client in online))
         found = Evaluation(np.full(len(rows), np.nan), np.full(len(rows), np.nan))
         for answer in self._exchange(self._evaluations(plan)):
-            found.accuracy[answer.client], found.loss[answer.client] = self._marks(answer)
+            try:
+                accuracy, found.loss[answer.client] = self._marks(answer)
+                found.accuracy[answer.client] = as_accuracy(accuracy)
+            except InputError as error:
+                self.events.append(Event("rejected", f"test result rejected: {error}", answer.client))
         return found
 
     def describe(self) -> str:

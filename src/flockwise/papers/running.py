@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from flockwise.config import Config
-from flockwise.errors import RunError
+from flockwise.errors import BusyError, RunError
 from flockwise.papers.cells import Cell, Paper, Prefix
 from flockwise.papers.configs import command, config_of, digest, run_name
 from flockwise.papers.finished import Computed, Finished
@@ -200,6 +200,8 @@ def _started_or_resumed(path: Path, start: Callable[[], Run], calls: _Calls) -> 
             return found
         if found.checkpoints:
             return resume(path, **calls)
+    except BusyError:
+        raise
     except RunError:
         pass  # broken beyond reading, by a crash at its very start: nothing is lost by starting again
     shutil.rmtree(path)

@@ -1,6 +1,7 @@
 """Arrays as short text: quantised, packed, base64."""
 
 import base64
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -35,6 +36,22 @@ def bits(array: np.ndarray) -> dict[str, Any]:
     """A boolean array (rounds, clients), eight clients to a byte."""
     whole = np.asarray(array, dtype=bool)
     return {**packed(np.packbits(whole, axis=1, bitorder="little")), "shape": list(whole.shape)}
+
+
+def plain(value: Any) -> Any:
+    """Whatever a config or an event holds, as JSON takes it: numbers that are none are null, dates are text."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, str | int | bool) or value is None else str(value)
+
+
+def whole(value: object) -> int | None:
+    """A whole number, or None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def number(value: float | None, digits: int = 5) -> float | int | None:

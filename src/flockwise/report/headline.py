@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from flockwise.report.encoding import number
+from flockwise.report.encoding import number, whole
 from flockwise.report.places import QUARANTINED, Places
 from flockwise.store import Run
 
@@ -17,7 +17,7 @@ def headline(run: Run, known: Places) -> dict[str, Any]:
     before = _newest(accuracy[rounds < turn]) if turn is not None else None
     numbers = {
         "rounds": int(rounds[-1]) if len(rounds) else 0,
-        "planned": run.config.get("rounds"),
+        "planned": whole(run.config.get("rounds")),
         "clients": len(run.clients) or known.places.shape[1],
         "accuracy": number(_newest(accuracy), 4),
         "before": number(before, 4),

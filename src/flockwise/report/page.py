@@ -12,6 +12,7 @@ from typing import Any
 
 from flockwise.errors import InputError
 from flockwise.report.comparison import describe_comparison
+from flockwise.report.encoding import plain
 from flockwise.report.numbers import describe_run
 from flockwise.store import open_run
 from flockwise.store.files import write_atomically
@@ -67,7 +68,7 @@ def fill(template: str, parts: Mapping[str, str]) -> str:
 
 def safe_json(value: Any) -> str:
     """JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False, default=str)
+    text = json.dumps(plain(value), separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

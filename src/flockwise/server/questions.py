@@ -174,16 +174,17 @@ def _rollback(state: State) -> Question:
             own = [s for s in scores if state.labels[s.client] == flock and not np.isnan(s.accuracies).all()]
             if not own or not len(past):
                 continue
-            means = np.nanmean([s.accuracies for s in own], axis=0)
+            # The median, here and of the losses, so that no single client decides.
+            typical = np.nanmedian([s.accuracies for s in own], axis=0).tolist()
             here = len(past) + position
             best = max(
-                [*range(len(past)), here], key=lambda model: (_coarse(means[model]), -_loss(own, model))
+                [*range(len(past)), here], key=lambda model: (_coarse(typical[model]), -_loss(own, model))
             )
             if best != here:
                 models[flock] = past[best]
                 events.append(Event("rollback", f"flock {flock} goes back to round {int(rounds[best])}", detail={
-                    "flock": flock, "round": int(rounds[best]), "accuracy": float(means[best]),
-                    "instead_of": float(means[here])}))  # fmt: skip
+                    "flock": flock, "round": int(rounds[best]), "accuracy": float(typical[best]),
+                    "instead_of": float(typical[here])}))  # fmt: skip
         return replace(state, models=models), events
 
     return Question(

@@ -13,13 +13,14 @@ import numpy as np
 
 from flockwise import __version__
 from flockwise.config import Config, load_config, parse_config
-from flockwise.errors import ConfigError
+from flockwise.errors import ConfigError, RunError
 from flockwise.messages import Event, RoundRecord
 from flockwise.pieces.state import State
 from flockwise.simulation.assembly import Parts, assemble
 from flockwise.simulation.recording import recorded
 from flockwise.simulation.requests import apply_requests
 from flockwise.store import Run, RunWriter, create_run, open_run, reopen_run
+from flockwise.store.files import lock
 from flockwise.store.policy import CheckpointPolicy
 
 if TYPE_CHECKING:
@@ -48,15 +49,17 @@ def run(
     config: Config | Mapping[str, Any] | str | Path, *, out: str | Path | None = None, overrides: Iterable[str] = (),
     data: str | Path | None = None, federation: "Federation | None" = None,
     model: "nn.Module | Callable[[], nn.Module] | None" = None, on_round: Callback | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] = lambda: False, directory: str | Path | None = None,
 ) -> Run:  # fmt: skip
     """Run a config (a path, a mapping or a Config) to the end and return the finished run.
 
     `federation` and `model` bring your own data and module. `on_round` is called after every round;
-    `stop` is asked then, and ends the run at a point from which it can be resumed.
+    `stop` is asked then, and ends the run at a point from which it can be resumed. `directory` is where pieces
+    of your own are looked for: beside the config, or here, if not given.
     """
-    directory = Path(config).parent if isinstance(config, str | Path) else Path.cwd()
-    config = _as_config(config, overrides, federation, model)
+    beside = Path(config).parent if isinstance(config, str | Path) else Path.cwd()
+    directory = beside if directory is None else Path(directory)
+    config = _as_config(config, overrides, federation, model, directory)
     path = Path(out) if out is not None else new_run_path(config)
     parts = assemble(config, directory=directory, data=_path(data), federation=federation, model=model)
     try:
@@ -79,21 +82,27 @@ def resume(
     found = open_run(path)
     directory = Path(found.environment.get("directory", "."))
     config = parse_config(found.config, directory=directory)
-    if rounds is not None:
-        config = config.model_copy(update={"rounds": rounds})
+    goal = rounds or int(found.about.get("goal", config.rounds))  # what an earlier resume was asked for
+    config = config.model_copy(update={"rounds": goal})
     if workers is not None:
         config = config.model_copy(update={"engine": config.engine.model_copy(update={"workers": workers})})
-    with reopen_run(path, _policy(config)) as writer:
-        saved = writer.newest_checkpoint()
-        state = State.from_arrays(saved[1]) if saved else None
-        parts = assemble(
-            config, state, directory=directory, data=_path(data), federation=federation, model=model
-        )
-        try:
+    with lock(path):  # told before anything is built, if another process is at it
+        pass
+    newest = found.newest_checkpoint()
+    if newest.round < int(found.environment.get("forked_at", 0)):
+        raise RunError(f"{path}: this fork was stopped while it was being made; delete it and fork again")
+    state = State.from_arrays(newest.arrays) if newest.arrays else None
+    # Nothing of the record is touched before it is clear that the run can go on.
+    parts = assemble(config, state, directory=directory, data=_path(data), federation=federation, model=model)
+    try:
+        with reopen_run(path, _policy(config)) as writer:
+            writer.forget_after(newest.round)
+            writer.events(newest.round, newest.passed_over)
+            writer.about(goal=str(goal))
             writer.clients(client_rows(parts))
             _loop(config, parts, writer, on_round, stop)
-        finally:
-            parts.engine.close()
+    finally:
+        parts.engine.close()
     return open_run(path)
 
 
@@ -245,6 +254,7 @@ def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.nda
     names = {"accuracy", "flock", "apart", "trained", "loss", "similarity", "map"}
     arrays = {name: dict(zip(*[part.tolist() if i == 0 else part for i, part in enumerate(parent.array(name))], strict=True))
               for name in names}  # fmt: skip
+    policy, writer.policy = writer.policy, replace(writer.policy, every=10**9, at=frozenset())
     for place, round in enumerate(parent.rounds.tolist()):
         if round > at:
             break
@@ -255,11 +265,11 @@ def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.nda
         }
         kept = {name: held[round] for name, held in arrays.items() if round in held}
         events = [Event(e.kind, e.message, e.client, e.detail) for e in parent.events if e.round == round]
-        if round < at:
-            writer.policy = replace(writer.policy, every=10**9)
+        # The checkpoint comes last: a fork that has it has everything (see `resume`).
         writer.commit(
             round, float(parent.seconds[place]), facts, kept, events, lambda: saved, last=round == at
         )
+    writer.policy = policy
 
 
 def _as_config(
@@ -267,6 +277,7 @@ def _as_config(
     overrides: Iterable[str],
     federation: object,
     model: object,
+    directory: Path,
 ) -> Config:
     if isinstance(config, Config):
         config = config.model_dump(mode="json", exclude_none=True)
@@ -278,7 +289,7 @@ def _as_config(
         content["split"] = {"name": "iid", "clients": federation.clients}  # type: ignore[attr-defined]
     if model is not None:
         content = {**content, "model": {"name": "own"}}
-    return parse_config(content, overrides, Path.cwd())
+    return parse_config(content, overrides, directory)
 
 
 def _policy(config: Config) -> CheckpointPolicy:

@@ -1,5 +1,6 @@
 """Checkpoints: the server's state as one safetensors file, known by its digest."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,13 @@ def write_checkpoint(folder: Path, round: int, arrays: dict[str, np.ndarray]) ->
     content = save({key: np.ascontiguousarray(array) for key, array in arrays.items()})
     write_atomically(folder / name, content)
     return name, digest(content)
+
+
+def checkpoint_path(folder: Path, name: object) -> Path:
+    """Where a checkpoint on record lies; names from a database that is not ours lead nowhere else."""
+    if not isinstance(name, str) or not re.fullmatch(r"round-\d{6,12}\.safetensors", name):
+        raise RunError(f"{folder}: {str(name)[:60]!r} is not the name of a checkpoint")
+    return folder / name
 
 
 def read_checkpoint(path: Path, expected: str) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ import tomli_w
 from flockwise.errors import RunError
 from flockwise.messages import Event
 from flockwise.store import files
-from flockwise.store.checkpoint import read_checkpoint, write_checkpoint
+from flockwise.store.checkpoint import checkpoint_path, write_checkpoint
 from flockwise.store.policy import CheckpointPolicy
 from flockwise.store.schema import CLIENT_COLUMNS, FORMAT, TABLES
 
@@ -105,25 +105,8 @@ class RunWriter:
             [(round, e.kind, e.client, e.message, json.dumps(_plain(e.detail))) for e in events],
         )
 
-    def newest_checkpoint(self, at: int | None = None) -> tuple[int, dict[str, np.ndarray]] | None:
-        """The newest checkpoint that is whole (or the one of round `at`), and everything later forgotten.
-
-        A damaged one is passed over for the one before it.
-        """
-        found = self._database.execute(
-            "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round DESC"
-        ).fetchall()
-        for round, name, mark in found:
-            if at is not None and round != at:
-                continue
-            with contextlib.suppress(RunError):
-                arrays = read_checkpoint(self.path / "checkpoints" / name, mark)
-                self._forget_after(round)
-                return int(round), arrays
-        self._forget_after(0)
-        return None
-
-    def _forget_after(self, round: int) -> None:
+    def forget_after(self, round: int) -> None:
+        """Drop the record of later rounds: they will be trained again."""
         with self._transaction():
             for table in ("rounds", "facts", "arrays", "events"):
                 self._database.execute(f"DELETE FROM {table} WHERE round > ?", (round,))
@@ -141,35 +124,47 @@ class RunWriter:
             )
         for r, name in rows:
             if r in old:
-                (self.path / "checkpoints" / name).unlink(missing_ok=True)
+                with contextlib.suppress(RunError):  # not a name of ours: let it be
+                    checkpoint_path(self.path / "checkpoints", name).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield
-        except BaseException:
-            self._database.execute("ROLLBACK")
+            self._database.execute("COMMIT")
+        except BaseException as error:
+            if self._database.in_transaction:  # on a full disk SQLite has rolled back by itself
+                self._database.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise RunError(f"{self.path}/run.sqlite: cannot be written: {error}") from error
             raise
-        self._database.execute("COMMIT")
 
 
 def create_run(
     path: Path, config: Mapping[str, Any], environment: Mapping[str, Any], policy: CheckpointPolicy
 ) -> RunWriter:
     """Start a new run directory; one that already holds a run is refused."""
-    if (path / "run.sqlite").exists() or (path / "config.toml").exists():
-        raise RunError(f"{path}: already holds a run; choose another directory, or `flockwise resume {path}`")
+    taken = RunError(f"{path}: already holds a run; choose another directory, or `flockwise resume {path}`")
+    if (path / "config.toml").exists():
+        raise taken
     try:
         (path / "checkpoints").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{path}: cannot be made a run directory: {error.strerror}") from error
-    files.write_atomically(path / "environment.json", json.dumps(environment, indent=2).encode())
-    files.write_atomically(path / "config.toml", tomli_w.dumps(_without_none(config)).encode())
-    writer = RunWriter(path, policy)
-    writer.about(
-        format=str(FORMAT), created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), state="running"
-    )
+    writer = RunWriter(path, policy)  # from here on it is ours alone
+    try:
+        if (path / "config.toml").exists():
+            raise taken
+        files.write_atomically(path / "environment.json", json.dumps(environment, indent=2).encode())
+        writer.about(
+            format=str(FORMAT), created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), state="running"
+        )
+        # The config comes last: a directory without one holds no run, however far somebody got with it.
+        files.write_atomically(path / "config.toml", tomli_w.dumps(_without_none(config)).encode())
+    except BaseException:
+        writer.close()
+        raise
     return writer
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from flockwise.errors import RunError
+from flockwise.errors import BusyError
 
 step: Callable[[str], None] = lambda name: None  # noqa: E731  a test replaces this to fail or die at a named step
 
@@ -54,11 +54,26 @@ def lock(folder: Path) -> Iterator[None]:
         except OSError as error:
             handle.seek(0)
             owner = handle.read(20).strip() or "unknown"
-            raise RunError(f"{folder}: process {owner} is writing this run; stop it first") from error
+            raise BusyError(f"{folder}: process {owner} is writing this run; stop it first") from error
         handle.truncate(0)
         handle.write(str(os.getpid()))
         handle.flush()
-        yield
+        _held.add(handle.fileno())
+        try:
+            yield
+        finally:
+            _held.discard(handle.fileno())
+
+
+def _let_go() -> None:
+    # A forked worker has the lock too, and would hold it after this process has died.
+    for handle in _held:
+        os.close(handle)
+    _held.clear()
+
+
+_held: set[int] = set()
+os.register_at_fork(after_in_child=_let_go)
 
 
 def _take(handle: int, tries: int = 5) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +14,10 @@ import numpy as np
 from flockwise.errors import RunError
 from flockwise.messages import Event
 from flockwise.store import files
-from flockwise.store.checkpoint import read_checkpoint
+from flockwise.store.checkpoint import checkpoint_path, read_checkpoint
 from flockwise.store.schema import CLIENT_COLUMNS, FORMAT
+
+_PATIENCE = 60.0  # seconds that one look into the database may take
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,15 @@ class RecordedEvent(Event):
     """An event with the round it happened in."""
 
     round: int = 0
+
+
+@dataclass(frozen=True)
+class Newest:
+    """From where a run can go on: round 0 without arrays is from the start."""
+
+    round: int
+    arrays: dict[str, np.ndarray]
+    passed_over: tuple[Event, ...] = ()
 
 
 class Run:
@@ -47,7 +59,7 @@ class Run:
         """The full resolved config."""
         try:
             return tomllib.loads((self.path / "config.toml").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise RunError(f"{self.path}/config.toml: cannot be read: {error}") from error
 
     @cached_property
@@ -55,7 +67,7 @@ class Run:
         """Versions, machine, seed; empty if it cannot be read."""
         try:
             found = json.loads((self.path / "environment.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -88,7 +100,7 @@ class Run:
     @cached_property
     def seconds(self) -> np.ndarray:
         """How long each round took."""
-        return np.array([row[0] for row in self._rows("SELECT seconds FROM rounds ORDER BY round")])
+        return np.array([_real(row[0]) for row in self._rows("SELECT seconds FROM rounds ORDER BY round")])
 
     @cached_property
     def facts(self) -> dict[str, np.ndarray]:
@@ -97,8 +109,8 @@ class Run:
         found: dict[str, np.ndarray] = {}
         for round, name, value in self._rows("SELECT round, name, value FROM facts"):
             column = found.setdefault(name, np.full(len(self.rounds), np.nan))
-            if round in place and value is not None:
-                column[place[round]] = value
+            if round in place:
+                column[place[round]] = _real(value)
         return dict(sorted(found.items()))
 
     @property
@@ -147,6 +159,26 @@ class Run:
             r for (r,) in self._rows("SELECT round FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round")
         ]
 
+    def newest_checkpoint(self) -> "Newest":
+        """The newest checkpoint that is whole; damaged ones are passed over, and told of.
+
+        If not one can be opened at all (a folder that is gone, a disk that fails), nothing is taken for lost.
+        """
+        passed: list[Event] = []
+        unopened: RunError | None = None
+        for round, name, mark in self._rows(
+            "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round DESC"
+        ):
+            try:
+                arrays = read_checkpoint(checkpoint_path(self.path / "checkpoints", name), mark)
+                return Newest(int(round), arrays, tuple(passed))
+            except RunError as error:
+                passed.append(Event("damaged", f"passed over the checkpoint of round {round}: {error}"))
+                unopened = unopened or (error if isinstance(error.__cause__, OSError) else None)
+        if unopened:
+            raise RunError(f"{unopened}; nothing was changed")
+        return Newest(0, {}, tuple(passed))
+
     def checkpoint(self, round: int | None = None) -> dict[str, np.ndarray]:
         """The server's state after a round (the newest by default)."""
         rows = self._rows(
@@ -154,7 +186,7 @@ class Run:
         )
         for at, name, mark in rows:
             if round is None or at == round:
-                return read_checkpoint(self.path / "checkpoints" / Path(name).name, mark)
+                return read_checkpoint(checkpoint_path(self.path / "checkpoints", name), mark)
         kept = ", ".join(map(str, self.checkpoints)) or "none"
         raise RunError(
             f"{self.path}: no checkpoint of round {round}; kept are {kept}. Set checkpoint.at to keep more"
@@ -166,6 +198,9 @@ class Run:
                 f"{(self.path / 'run.sqlite').resolve().as_uri()}?mode=ro", uri=True, timeout=5
             )
             try:
+                # A file made to be endless to read ends here.
+                deadline = time.monotonic() + _PATIENCE
+                database.set_progress_handler(lambda: time.monotonic() > deadline, 1_000_000)
                 return database.execute(query, values).fetchall()
             finally:
                 database.close()
@@ -191,6 +226,11 @@ def list_runs(folder: str | Path) -> list[tuple[Path, Run | RunError]]:
     return found
 
 
+def _real(value: object) -> float:
+    """A number from the database, which takes anything in any column."""
+    return float(value) if isinstance(value, float | int) else float("nan")
+
+
 def _array(dtype: str, shape: str, data: bytes) -> np.ndarray:
     kind = np.dtype(dtype)
     if kind.hasobject:
@@ -201,6 +241,6 @@ def _array(dtype: str, shape: str, data: bytes) -> np.ndarray:
 def _json(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
