@@ -32,7 +32,7 @@ from engine_costs import evaluation, memory
 from engine_tables import ALONE, NATIVE, SCALING, costs_table, rounds_table, targets_table
 from turns import Way, interleaved
 
-from flockwise.engine.local import available_cores
+from flockwise.kernels.parallel import available_cores
 
 HERE = Path(__file__).parent
 A = {

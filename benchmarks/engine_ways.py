@@ -25,7 +25,7 @@ from turns import Turns
 
 import flockwise
 from flockwise.config import parse_config
-from flockwise.engine.local import available_cores
+from flockwise.kernels.parallel import available_cores
 from flockwise.models import Layout
 from flockwise.simulation.assembly import assemble, make_workbench
 

@@ -33,3 +33,9 @@ def test_scores_that_differ_in_rounding_only_are_a_tie():
 def test_only_members_are_considered():
     rows = np.array([[2.0], [1.0], [3.0], [0.0]], np.float32)
     assert lowest(np.array([7.0, 7.0]), 1, rows, np.array([0, 2])).tolist() == [0]
+
+
+def test_rows_that_differ_in_one_column_after_the_other_are_sorted_all_the_same():
+    rows = np.eye(1500, dtype=np.float32)
+    shuffled = np.random.default_rng(0).permutation(1500)
+    assert shuffled[content_order(rows[shuffled])].tolist() == list(range(1499, -1, -1))

@@ -11,7 +11,16 @@ from flockwise.cli.app import app
 from flockwise.papers import PAPERS, Measure, Result, rows_of
 from flockwise.papers.pages import overview, page
 from flockwise.papers.pictures import heat_map, line_chart
-from flockwise.papers.verdicts import BETTER, MISSED, NOT_RUN, REACHED, SHOWN, claim_verdicts, verdict
+from flockwise.papers.verdicts import (
+    BETTER,
+    MISSED,
+    NOT_RUN,
+    REACHED,
+    SHOWN,
+    UNDEFINED,
+    claim_verdicts,
+    verdict,
+)
 
 
 def _result(table: str, cell: str, seed: int = 0, **values: float) -> Result:
@@ -108,3 +117,20 @@ def test_axes_are_numbered_with_round_numbers() -> None:
     numbers = re.findall(r">([0-9.]+)</text>", chart)
     assert numbers == ["0", "0.2", "0.4", "0.6", "0.8", "1", "50", "100", "150", "200", "250", "300"]
     assert ">7<" in line_chart("one round", "round", "", [("a", [(7.0, 0.5)])])
+
+
+def test_a_number_that_one_seed_could_not_give_is_no_mean_of_the_others() -> None:
+    paper = PAPERS["flic"]
+    cell = next(cell for cell in paper.cells("full") if cell.table == "II")
+    name = cell.measures[0].name
+    results = [_result("II", cell.name, 0, **{name: 0.96}), _result("II", cell.name, 1, **{name: None})]
+    row = next(row for row in rows_of(paper.cells("full"), results, "full") if row.cell.name == cell.name)
+    assert row.verdict == UNDEFINED and row.mean is None
+
+
+@pytest.mark.parametrize("removed, expected", [(30.0, REACHED), (1.0, MISSED), (0.0, MISSED)])
+def test_all_faulty_clients_must_have_left(removed: float, expected: str) -> None:
+    paper = PAPERS["byzantine-cfl"]
+    values = {"faulty clients removed": removed, "round of the last removal": 12.0}
+    rows = rows_of(paper.cells("full"), [_result("1", "mnist, noisy, CFL", **values)], "full")
+    assert claim_verdicts(paper, rows)[0][1] == expected

@@ -1,7 +1,9 @@
 """What is recorded of a round, whatever a liar made of the numbers."""
 
 import numpy as np
+import pytest
 
+from flockwise.engine import Evaluation
 from flockwise.messages import RoundRecord
 from flockwise.simulation.recording import drawn_map, recorded
 
@@ -14,6 +16,15 @@ def _record(square):
         "similarity": square.astype(np.float32),
     }  # fmt: skip
     return recorded(RoundRecord(1, {}, arrays, ()), None, None, frozenset(), []).arrays
+
+
+def test_honest_clients_that_were_set_apart_are_not_left_out_of_every_number():
+    arrays = {
+        "loss": np.ones(CLIENTS), "flock": np.zeros(CLIENTS, np.int64), "apart": np.array([0, 0, 0, 1, 1], np.int8),
+    }  # fmt: skip
+    tested = Evaluation(np.array([0.9, 0.9, 0.2, 0.1, 0.5]), np.ones(CLIENTS))
+    facts = recorded(RoundRecord(1, {}, arrays, ()), tested, None, frozenset({4}), []).facts
+    assert facts["accuracy"] == pytest.approx(2.0 / 3) and facts["accuracy_honest"] == pytest.approx(2.1 / 4)
 
 
 def _distances(largest):

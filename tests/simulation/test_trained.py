@@ -99,3 +99,12 @@ def test_a_file_cannot_be_a_run_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot be made a run directory"):
         flockwise.run(FLIC, out=tmp_path / "file")
+
+
+def test_a_function_that_makes_the_model_is_seeded(tmp_path: Path) -> None:
+    models = [
+        flockwise.run({**OWN, "rounds": 1, "seed": seed}, federation=_two_kinds(), model=lambda: torch.nn.Linear(6, 2),
+                      out=tmp_path / name).checkpoint()["models"]
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    ]  # fmt: skip
+    assert models[0].tobytes() == models[1].tobytes() != models[2].tobytes()

@@ -1,6 +1,5 @@
 """The local engine: every client of a plan on this machine, one client at a time per core."""
 
-import os
 import sys
 import time
 from collections.abc import Iterable
@@ -12,6 +11,7 @@ from flockwise.engine.base import Evaluation
 from flockwise.engine.pool import Job, Pool
 from flockwise.engine.workbench import Workbench, one_thread
 from flockwise.errors import EngineError
+from flockwise.kernels.parallel import available_cores
 from flockwise.messages import Plan, Reply, Scores, Task, is_root
 from flockwise.types import Labels, Models, Vector
 
@@ -175,11 +175,6 @@ class LocalEngine:
         self._results.rows[clients] = np.stack(results, axis=1)
         samples = int(self._test_sizes[clients].sum())
         return {"samples": samples, "seconds": time.perf_counter() - started}
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _same_bits(one: Vector, other: Vector) -> bool:

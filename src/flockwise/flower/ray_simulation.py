@@ -12,8 +12,8 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 from flockwise.config import Config
-from flockwise.engine.local import available_cores
 from flockwise.errors import EngineError
+from flockwise.kernels.parallel import available_cores
 
 _QUIET = {
     "FLWR_TELEMETRY_ENABLED": "0",

@@ -10,7 +10,7 @@ SAME = 1e-6  # scores closer than this, relative to the larger, count as a tie
 
 def content_order(rows: Updates) -> NDArray[np.intp]:
     """Indices that sort the rows lexicographically; equal rows keep their order."""
-    return _sorted(rows, np.arange(len(rows)), 0)
+    return _sorted(rows, np.arange(len(rows)))
 
 
 def lowest(
@@ -31,22 +31,35 @@ def lowest(
     at = int(np.searchsorted(starts, count - 1, side="right"))
     first, last = int(starts[at - 1]), int(starts[at])
     if last > first + 1:
-        order[first:last] = _sorted(rows, np.sort(order[first:last]), 0)
+        order[first:last] = _sorted(rows, np.sort(order[first:last]))
     return order[:count]
 
 
-def _sorted(rows: Updates, members: NDArray[np.intp], start: int) -> NDArray[np.intp]:
+def _sorted(rows: Updates, members: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Groups that agree so far wait with the column to go on from; attackers choose how many there are."""
+    done: list[NDArray[np.intp]] = []
+    waiting = [(members, 0)]
+    while waiting:
+        group, start = waiting.pop()
+        parts = _split(rows, group, start)
+        if len(parts) == 1:
+            done.append(parts[0][0])
+        else:
+            waiting += reversed(parts)
+    return np.concatenate(done) if done else members
+
+
+def _split(rows: Updates, members: NDArray[np.intp], start: int) -> list[tuple[NDArray[np.intp], int]]:
+    """The members by the first column from `start` on in which they differ, and the column after it."""
     columns = rows.shape[1]
     while len(members) > 1 and start < columns:
         stop = min(max(2 * start, start + 16), columns)
         part = rows[members, start:stop]
         differs = (part != part[0]).any(axis=0)
-        start = stop
         if differs.any():
-            column = part[:, int(np.argmax(differs))]
-            ranked = np.argsort(column, kind="stable")
-            members, column = members[ranked], column[ranked]
-            cuts = np.flatnonzero(np.diff(column)) + 1
-            resume = stop - part.shape[1] + int(np.argmax(differs)) + 1
-            return np.concatenate([_sorted(rows, group, resume) for group in np.split(members, cuts)])
-    return members
+            first = int(np.argmax(differs))
+            ranked = np.argsort(part[:, first], kind="stable")
+            cuts = np.flatnonzero(np.diff(part[ranked, first])) + 1
+            return [(group, start + first + 1) for group in np.split(members[ranked], cuts)]
+        start = stop
+    return [(members, columns)]

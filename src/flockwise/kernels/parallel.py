@@ -24,7 +24,12 @@ def set_threads(count: int | None) -> None:
 
 def thread_count() -> int:
     """How many threads a kernel may use."""
-    return _threads if _threads is not None else len(os.sched_getaffinity(0))
+    return _threads if _threads is not None else available_cores()
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 The vector holds every floating point entry of `state_dict()` in its order: the parameters, and the
 running statistics of batch normalisation, so that these are averaged like weights. Whole-number buffers
-(`num_batches_tracked`) are local: they are not in the vector, and writing a vector sets them to zero.
+are local: they are not in the vector. Writing a vector sets the counter of batch normalisation to zero and
+leaves others (indices, masks) as they are.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from torch import nn
 
 from flockwise.errors import InputError
 from flockwise.types import Vector
+
+_COUNTER = "num_batches_tracked"
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Layout:
         return vector
 
     def write(self, module: nn.Module, vector: Vector) -> None:
-        """Copy the vector's values into the module; whole-number buffers become zero."""
+        """Copy the vector's values into the module; counters of batches become zero."""
         if vector.shape != (self.size,):
             raise InputError(f"vector of shape {vector.shape}: this model needs ({self.size},)")
         state = module.state_dict()
@@ -68,6 +71,6 @@ class Layout:
         with torch.no_grad():
             for entry in self.entries:
                 state[entry.name].copy_(source[entry.start : entry.stop].view(entry.shape))
-            for tensor in state.values():
-                if not tensor.is_floating_point():
+            for name, tensor in state.items():
+                if name.rpartition(".")[2] == _COUNTER:
                     tensor.zero_()

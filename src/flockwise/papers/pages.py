@@ -7,7 +7,17 @@ from pathlib import Path
 from flockwise.papers.cells import Paper
 from flockwise.papers.fresh import current_results
 from flockwise.papers.results import Result
-from flockwise.papers.verdicts import BETTER, MISSED, NOT_RUN, REACHED, SHOWN, Row, claim_verdicts, rows_of
+from flockwise.papers.verdicts import (
+    BETTER,
+    MISSED,
+    NOT_RUN,
+    REACHED,
+    SHOWN,
+    UNDEFINED,
+    Row,
+    claim_verdicts,
+    rows_of,
+)
 
 _HOW_TO = (
     "## Run them yourself", "",
@@ -23,7 +33,7 @@ _HOW_TO = (
     "- `--list` shows what is missing, `--page-only` writes the pages without running anything, `--pages docs/papers` is "
     "how the pages here were made.",
 )  # fmt: skip
-_ORDER = (REACHED, BETTER, MISSED, NOT_RUN, SHOWN)
+_ORDER = (REACHED, BETTER, MISSED, NOT_RUN, SHOWN, UNDEFINED)
 
 
 def write_page(paper: Paper, results: Path, pages: Path) -> Path:

@@ -14,7 +14,7 @@ from flockwise.errors import BusyError, RunError
 from flockwise.papers.cells import Cell, Paper, Prefix
 from flockwise.papers.configs import command, config_of, digest, run_name
 from flockwise.papers.finished import Computed, Finished
-from flockwise.papers.fresh import cell_digest
+from flockwise.papers.fresh import cell_digest, current_results
 from flockwise.papers.results import Result, read_result, result_path, surroundings, write_result
 from flockwise.papers.twins import decision, idle_twin_of, twin_of
 from flockwise.simulation import fork, resume, run
@@ -125,7 +125,7 @@ def _run_cell(
         decided = _decision(path, start, calls, cell.decides_at)
         if decided is None:
             return None
-        same = twin_of(plan.results, _blank(plan, cell, seed, config, decided))
+        same = twin_of(current_results(plan.paper, plan.results), _blank(plan, cell, seed, config, decided))
         if same:
             write_result(plan.results, same)
             return same

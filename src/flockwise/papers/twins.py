@@ -1,13 +1,14 @@
 """Cells that must give the same numbers are trained once: they decided the same, or one adds what never came to pass."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from flockwise.papers.cells import Cell
-from flockwise.papers.results import Result, read_result, result_path, results_of
+from flockwise.papers.results import Result, read_result, result_path
 from flockwise.store import Run
 
 
@@ -20,10 +21,10 @@ def decision(run: Run, round: int) -> str:
     return text.hexdigest()[:16]
 
 
-def twin_of(folder: Path, wanted: Result) -> Result | None:
+def twin_of(finished: Iterable[Result], wanted: Result) -> Result | None:
     """`wanted` with the numbers of a finished cell of the same table, scale and seed that decided the same."""
     place = (wanted.table, wanted.scale, wanted.seed, wanted.forked_at, wanted.decided)
-    for found in results_of(folder, wanted.paper):
+    for found in finished:
         if (found.table, found.scale, found.seed, found.forked_at, found.decided) == place and not found.twin:
             return replace(wanted, values=found.values, curves=found.curves, arrays=found.arrays,
                            seconds=found.seconds, twin=found.cell)  # fmt: skip

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from flockwise.papers.cells import Cell, Means, Measure, Paper
 from flockwise.papers.results import Result
 
-NOT_RUN, REACHED, BETTER, MISSED, SHOWN = (
-    "not run yet", "reached", "reached: better", "not reached", "no verdict",
+NOT_RUN, REACHED, BETTER, MISSED, SHOWN, UNDEFINED = (
+    "not run yet", "reached", "reached: better", "not reached", "no verdict", "not defined",
 )  # fmt: skip
 POINT = {"percent": 1.0, "share": 0.01, "fact": 0.0, "number": math.inf}
 
@@ -57,8 +57,10 @@ def rows_of(cells: Iterable[Cell], results: Iterable[Result], scale: str) -> lis
     for cell in cells:
         for measure in cell.measures:
             held = [r.values.get(measure.name) for r in found.get((cell.table, cell.name), [])]
-            values = tuple(value for value in held if value is not None)
-            rows.append(Row(cell, measure, values, verdict(measure, values)))
+            # A number that one seed could not give is not replaced by the mean of the others.
+            missing = any(value is None for value in held)
+            values = () if missing else tuple(value for value in held if value is not None)
+            rows.append(Row(cell, measure, values, UNDEFINED if missing else verdict(measure, values)))
     return rows
 
 

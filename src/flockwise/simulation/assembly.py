@@ -275,7 +275,9 @@ def _model_factory(
 ) -> Callable[[int], nn.Module]:
     if model is not None:
         own = model
-        return lambda seed: own if isinstance(own, nn.Module) else own()
+        if isinstance(own, nn.Module):
+            return lambda seed: own
+        return lambda seed: _seeded(lambda *_: own(), (), 0, seed)
     shape = federation.dataset.x.shape[1:]
     image = (shape[2], shape[0], shape[1]) if len(shape) == 3 else (1, 1, int(np.prod(shape)))
     classes = federation.dataset.classes
@@ -285,7 +287,7 @@ def _model_factory(
     return lambda seed: _seeded(found, image, classes, seed)
 
 
-def _seeded(factory: Any, image: tuple[int, int, int], classes: int, seed: int) -> nn.Module:
+def _seeded(factory: Any, image: tuple[int, ...], classes: int, seed: int) -> nn.Module:
     import torch
 
     with torch.random.fork_rng(devices=[]):

@@ -25,6 +25,8 @@ def choose_trainer(
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"engine.device = {device!r}: {str(error).splitlines()[0]}") from error
+    if not any(parameter.requires_grad for parameter in module.parameters()):
+        raise InputError("model: has no parameter that can be trained; all of them are frozen")
     if prefer not in ("auto", "native", "generic"):
         raise InputError(f"prefer = {prefer!r}: must be auto, native or generic")
     if len(sample_shape) not in (1, 3) or min(sample_shape) < 1:
@@ -39,6 +41,7 @@ def choose_trainer(
             return native, f"native kernels ({native.instructions})"
         except Unsupported as unsupported:
             reason = str(unsupported)
+    _check_fits(module, sample_shape)
     generic = GenericTrainer(module, sample_shape, device, compiled=prefer != "generic")
     if recipe.batch_size < generic.least:
         raise InputError(
@@ -46,3 +49,18 @@ def choose_trainer(
             "this model is left with a single value"
         )
     return generic, f"generic path{' with compiled steps' if generic.compiled else ''}: {reason}"
+
+
+def _check_fits(module: nn.Module, sample_shape: tuple[int, ...]) -> None:
+    """Let the module see an empty sample, so that one that cannot take it is told of here."""
+    place, training = next(module.parameters()).device, module.training
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            result = module.eval()(torch.zeros(1, *sample_shape, device=place))
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"model: cannot take samples of shape {sample_shape}: {reason}") from error
+    finally:
+        module.train(training)
+    if not isinstance(result, torch.Tensor) or result.dim() != 2:
+        raise InputError("model: must return one row of class scores for each sample")

@@ -60,24 +60,27 @@ class GenericTrainer:
         self._head = head_of(self._module, flat=len(sample_shape) == 1)
         if self._head:
             self._stepping = [steps for steps in self._stepping if steps is not self._head.layer]
+        held = {entry.name for entry in self._layout.entries}
+        # What a module remembers beside its vector must not pass from one client to the next.
+        self._fixed = [(b, b.clone()) for name, b in self._module.named_buffers() if name not in held]
         self._parameters: list[torch.Tensor] = [p for p in self._module.parameters() if p.requires_grad]
         self.least = 1 if _takes_one_sample(module, self._sample_shape) else 2
 
     def train(
         self, vector: Vector, x: Samples, y: Classes, orders: Orders, recipe: Recipe
     ) -> tuple[Vector, float]:
-        """See `Trainer.train`. Dropout and the like draw from a generator seeded by the orders."""
+        """See `Trainer.train`. Dropout and the like draw from a generator seeded by the arguments."""
         check_samples(x, y, self._sample_shape)
         check_orders(orders, len(y), recipe)
         samples, classes = self._tensors(x, y)
-        self._layout.write(self._module, vector)
+        self._load(vector)
         self._module.train()
         if self._head:
             self._head.body.train()
         parameters = self._choose_steps(recipe)
         step = _Steps(parameters, recipe)
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(zlib.crc32(np.ascontiguousarray(orders).tobytes()))
+            torch.default_generator.manual_seed(_seed(vector, x, y, orders))
             for epoch, order in enumerate(orders):
                 seen: list[torch.Tensor] = []
                 for batch in self._batches(torch.from_numpy(np.array(order)).to(self._device), recipe):
@@ -89,6 +92,12 @@ class GenericTrainer:
         trained, loss = self._layout.read(self._module), float(torch.stack(seen).double().sum()) / len(y)
         # Blocked rectifiers make zero of NaN, which must not hide that training diverged.
         return trained, math.nan if self._blocked and not np.isfinite(trained).all() else loss
+
+    def _load(self, vector: Vector) -> None:
+        self._layout.write(self._module, vector)
+        with torch.no_grad():
+            for buffer, value in self._fixed:
+                buffer.copy_(value)
 
     def _batches(self, order: torch.Tensor, recipe: Recipe) -> list[torch.Tensor]:
         batches = list(torch.split(order, recipe.batch_size))
@@ -110,7 +119,7 @@ class GenericTrainer:
         """See `Trainer.losses`; batch normalisation uses its running statistics."""
         check_samples(x, y, self._sample_shape)
         samples, classes = self._tensors(x, y)
-        self._layout.write(self._module, vector)
+        self._load(vector)
         self._module.eval()
         total, correct = 0.0, 0
         with torch.inference_mode():
@@ -151,6 +160,14 @@ class GenericTrainer:
     def _images(self, samples: torch.Tensor) -> torch.Tensor:
         """What the module expects: (n, channels, height, width), still with the channels last in memory."""
         return samples.permute(0, 3, 1, 2) if samples.dim() == 4 else samples
+
+
+def _seed(vector: Vector, x: Samples, y: Classes, orders: Orders) -> int:
+    """Differs from round to round (the model moves) and from client to client, whatever their number of samples."""
+    seed = 0
+    for part in (orders, vector, x[:16], y):
+        seed = zlib.crc32(np.ascontiguousarray(part).data, seed)
+    return seed
 
 
 def _takes_one_sample(module: nn.Module, sample_shape: tuple[int, ...]) -> bool:

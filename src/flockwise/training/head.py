@@ -44,7 +44,7 @@ def head_of(module: nn.Module, flat: bool) -> Head | None:
 
     `flat`: samples are rows themselves; images must pass `nn.Flatten`.
     """
-    if not isinstance(module, nn.Sequential) or not len(module):
+    if not isinstance(module, nn.Sequential) or not len(module) or not _runs_in_order(module):
         return None
     *before, last = module
     if type(last) not in (nn.Linear, SteppingLinear) or not (flat or nn.Flatten in map(type, before)):
@@ -54,6 +54,12 @@ def head_of(module: nn.Module, flat: bool) -> Head | None:
     hooks = [part for layer in (module, last)
              for part in (layer._forward_hooks, layer._forward_pre_hooks, layer._backward_hooks)]  # fmt: skip
     return None if shared or any(hooks) else Head(module)
+
+
+def _runs_in_order(module: nn.Sequential) -> bool:
+    """Whether `forward` is one layer after the other: a subclass may do something else, our own do not."""
+    kind = type(module)
+    return kind.forward is nn.Sequential.forward or kind.__module__.startswith(f"{__package__}.")
 
 
 def loss_sum(logits: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:

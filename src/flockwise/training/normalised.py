@@ -9,6 +9,7 @@ from torch import nn
 from flockwise.errors import EngineError
 from flockwise.native import load_library
 from flockwise.training.native.loading import FLAGS
+from flockwise.training.pointwise import PointwiseConv2d
 from flockwise.training.stepping import unshared_parameters
 
 _PAD = 16  # channels that the kernels take at a time
@@ -75,7 +76,8 @@ class NormalisedSequential(nn.Sequential):
         for start, stop in self.runs if self.training and torch.is_grad_enabled() else []:
             images = _apply(layers[done:start], images)
             triples = [_Triple(*layers[at : at + 3]) for at in range(start, stop, 3)]  # type: ignore[arg-type]
-            if _fits_images(triples, images):
+            # A norm may be frozen by hand while the rest is trained.
+            if _fits_images(triples, images) and all(triple.norm.training for triple in triples):
                 rate = self.steps.rate if self.steps and start == 0 else None
                 images = _chained(self.kernels, triples, images, rate)
             else:
@@ -213,9 +215,16 @@ def _fits(layers: list[nn.Module], first: bool) -> bool:
     ):
         return False
     conv, norm, relu = layers
-    if not (isinstance(conv, nn.Conv2d) and type(norm) is nn.BatchNorm2d and type(relu) is nn.ReLU):
+    if not isinstance(conv, nn.Conv2d) or type(norm) is not nn.BatchNorm2d or type(relu) is not nn.ReLU:
+        return False
+    if _has_its_own_way(conv):
         return False
     return (_is_depthwise(conv) or _is_dense(conv, first)) and _is_plain(conv) and _is_usual(norm)
+
+
+def _has_its_own_way(conv: nn.Conv2d) -> bool:
+    """Whether this is a convolution of another kind, such as one that standardises its weights."""
+    return type(conv) not in (nn.Conv2d, PointwiseConv2d)
 
 
 def _is_depthwise(conv: nn.Conv2d) -> bool:

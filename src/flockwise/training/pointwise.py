@@ -38,7 +38,7 @@ def use_pointwise(module: nn.Module) -> None:
     Names and tensors of the parameters stay.
     """
     for name, child in module.named_children():
-        if type(child) is nn.Conv2d and _is_pointwise(child):
+        if type(child) is nn.Conv2d and _is_pointwise(child) and not is_hooked(child):
             replacement = PointwiseConv2d(child.in_channels, child.out_channels, 1, bias=False, device="meta")
             replacement.weight, replacement.bias = child.weight, child.bias
             setattr(module, name, replacement)

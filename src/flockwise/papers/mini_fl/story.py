@@ -41,7 +41,7 @@ def _grouping_helps(rule: str) -> Callable[[Means], bool | None]:
             _under_attack(means, rule, ("1.0",)), _under_attack(means, f"mini-{rule}", ("1.0",)), strict=True
         )
         known = [(plain, mini) for plain, mini in pairs if plain is not None and mini is not None]
-        return all(mini > plain for plain, mini in known) if len(known) >= len(ATTACKS) - 1 else None
+        return all(mini > plain for plain, mini in known) if len(known) == len(ATTACKS) else None
 
     return holds
 

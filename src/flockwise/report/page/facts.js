@@ -3,7 +3,7 @@
 const FACT_WORDS = {
   modularity: "modularity", silhouette: "silhouette", ari: "ARI with the truth", purity: "purity", separation: "separation",
   detection_precision: "precision (of those set apart, attackers)", detection_recall: "recall (of attackers, set apart)",
-  loss: "test loss", test_loss: "test loss", train_loss: "training loss", participants: "clients that trained", rejected: "replies rejected", accuracy_std: "spread between clients",
+  accuracy_honest: "accuracy, with honest clients set apart", loss: "test loss", test_loss: "test loss", train_loss: "training loss", participants: "clients that trained", rejected: "replies rejected", accuracy_std: "spread between clients",
 };
 const QUALITY = ["ari", "purity", "modularity", "silhouette"];
 const DETECTION = ["detection_precision", "detection_recall"];

@@ -1,5 +1,6 @@
 """Whether the kernels can train a module, and its layers as they need them."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
 
@@ -43,10 +44,16 @@ def match(module: nn.Module, sample_shape: tuple[int, ...]) -> NDArray[np.int64]
         if isinstance(layer, nn.Conv2d):
             if flat:
                 raise Unsupported("convolution behind a linear layer")
+            if layer.in_channels != shape[0]:
+                raise Unsupported(f"a convolution of {layer.in_channels} channels that gets {shape[0]}")
             specs.append(_convolution(layer, shape))
         elif isinstance(layer, nn.Linear):
             if not flat:
                 raise Unsupported("linear layer on images that are not flattened")
+            if layer.in_features != math.prod(shape):
+                raise Unsupported(
+                    f"a linear layer of {layer.in_features} inputs that gets {math.prod(shape)}"
+                )
             specs.append(LayerSpec(0, shape[0], shape[1], shape[2], layer.out_features))
         elif isinstance(layer, nn.Flatten) and (layer.start_dim, layer.end_dim) == (1, -1):
             flat = True
