@@ -82,8 +82,7 @@ def overview(papers: Sequence[Paper], results: Path, folder: str = "papers") -> 
         "the published one. Nothing is left out because it looks bad; what has not been run says so.", "",
         "A number that is more than a point better is counted apart: for a baseline under attack it may only mean that "
         "our attack is weaker than theirs.", "",
-        "| paper | table | reached | reached: better | not reached | not run yet | no verdict |",
-        "|---|---|---|---|---|---|---|",
+        f"| paper | table | {' | '.join(_ORDER)} |", "|---" * (2 + len(_ORDER)) + "|",
     ]  # fmt: skip
     claims = []
     for paper in papers:

@@ -13,7 +13,8 @@ IGNORED = ("seed", "name")  # top-level fields that do not make a run another ex
 IGNORED_SECTIONS = ("engine", "checkpoint")
 TELLING = ("strategy.name", "aggregation.name", "attack.name", "split.name", "data.name", "model.name")
 MOST_POINTS = 400
-FINAL = ("accuracy", "accuracy_honest", "accuracy_worst", "accuracy_p10", "accuracy_std", "loss", "test_loss", "flocks", "ari", "purity",
+FINAL = ("accuracy", "accuracy_honest", "accuracy_worst", "accuracy_p10", "accuracy_std", "loss", "test_loss",
+         "flocks", "ari", "purity",
          "apart", "detection_precision", "detection_recall")  # fmt: skip
 
 
