@@ -129,3 +129,34 @@ def test_objects_that_cannot_travel_are_refused(tmp_path):
     config = {**BASE, "engine": {**BASE["engine"], "name": "flower"}}
     with pytest.raises(ConfigError, match="by name"):
         flockwise.run(config, out=tmp_path / "run", model=torch.nn.Linear(64, 10))
+
+
+def reporting(text):
+    def fault(message, reply):
+        content = RecordDict({"arrays": ArrayRecord(), "reports": ConfigRecord({"reports": text})})
+        return [Message(content, reply_to=message)]
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        json.dumps([[c, 10, [[0.5]]] for c in range(7)]),
+        json.dumps([[c, 10, [[0.5, 1.0, 2.0]]] for c in range(7)]),
+        json.dumps([[float(c), 10, [[0.5, 1.0]]] for c in range(7)]),
+        json.dumps([[c, 10, [[1e300, 1.0]]] for c in range(7)]),
+        json.dumps([[c, 10, [[0.5, 10**400]]] for c in range(7)]),
+        json.dumps([[c, 10, 0, 10**400] for c in range(7)]),
+    ],
+    ids=["deep", "one mark", "three marks", "client as a float", "accuracy 1e300", "endless loss", "endless training loss"],
+)  # fmt: skip
+def test_whatever_one_node_reports_the_run_goes_on(text, tmp_path):
+    config = {**BASE, **STRATEGIES["flic"], "rounds": 2, "evaluation": {"every": 1}}
+    grid = grid_for({**config, "engine": {**config["engine"], "name": "flower"}})
+    grid.nodes[1].fault = reporting(text)
+    found = on_flower(config, tmp_path / "run", grid)
+    assert found.state == "finished" and found.rounds.tolist() == [1, 2]
+    assert any(event.kind == "rejected" for event in found.events)
+    assert (found.facts["accuracy"] <= 1.0).all()

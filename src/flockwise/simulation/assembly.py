@@ -53,8 +53,9 @@ def assemble(
     federation: Federation | None = None, model: nn.Module | Callable[[], nn.Module] | None = None,
 ) -> Parts:  # fmt: skip
     """Build every part; `federation` and `model` replace what the config names."""
+    if config.engine.name != "local" and (federation is not None or model is not None):
+        raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
     bench = make_workbench(config, directory, data, federation, model)
-    own = federation is not None or model is not None
     federation, first = bench.federation, bench.module
     factory = _model_factory(config, federation, directory, model)
     layout = Layout.of(first)
@@ -78,8 +79,6 @@ def assemble(
     adversary = make_adversary(config, federation.clients, directory)
     engine: Engine
     if config.engine.name != "local":
-        if own:
-            raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
         engine = plugins.find("engines", ENGINES[config.engine.name], {})(config, bench, directory, data)
     else:
         engine = LocalEngine(

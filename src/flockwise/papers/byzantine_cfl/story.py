@@ -50,11 +50,14 @@ def _figure(scenario: str) -> Callable[[Sequence[Result]], str | None]:
             cross = result.curves.get("alpha_cross", [])
             lines.append((dataset, [(i + 1.0, v) for i, v in enumerate(cross) if v is not None]))
             apart = [0.0, *(v or 0.0 for v in result.curves.get("apart", []))]
+            gone = [(i, apart[i + 1] - apart[i]) for i in range(min(len(cross), len(apart) - 1))]
+            # Where they leave one by one, numbers would hide each other.
             marks += [
-                (i + 1.0, float(cross[i] or 0.0), f"{apart[i + 1] - apart[i]:.0f}")
-                for i in range(min(len(cross), len(apart) - 1)) if apart[i + 1] > apart[i]
-            ]  # fmt: skip
-        title = f"Figure 2, {scenario}: similarity across the best split; clients removed"
+                (i + 1.0, float(cross[i] or 0.0), f"{count:.0f}" if count > 2 else "")
+                for i, count in gone
+                if count > 0
+            ]
+        title = f"Figure 2, {scenario}: similarity across the best split; dots: clients removed"
         return line_chart(title, "round", "alpha_cross", lines, None, marks) if lines else None
 
     return draw
