@@ -253,8 +253,8 @@ def mini_fl(path: Path, clients: int = 30, rounds: int = 20, seed: int = 0) -> P
         )
         now = Moment(truth, accuracy, np.zeros(clients))
         if round == 1:
-            now.facts |= {"sse_geo": 0.02, "groups_geo": 3.0, "sse_time": 0.31, "groups_time": 4.0, "sse_user": 0.28,
-                          "groups_user": 3.0, "feature": 0.0}  # fmt: skip
+            now.facts |= {"unlike_geo": 0.02, "groups_geo": 3.0, "unlike_time": 0.31, "groups_time": 4.0,
+                          "unlike_user": 0.28, "groups_user": 3.0, "feature": 0.0}  # fmt: skip
             now.events.append(
                 Event("flocks", f"3 flocks among {clients} clients", None, {"sizes": [clients // 3] * 3})
             )

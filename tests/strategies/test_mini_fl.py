@@ -36,6 +36,19 @@ def test_the_right_feature_gives_the_right_groups(visible):
 
 
 @pytest.mark.parametrize("attack", list(ATTACKS))
+@pytest.mark.parametrize("wolves", [WOLVES, [1, 2, 13, 15, 16], [0, 6, 12, 8, 14]], ids=str)
+def test_attackers_do_not_decide_which_feature_gives_the_groups(wolves, attack):
+    game = play(
+        rounds=3,
+        split=DEGREE,
+        strategy={"name": "mini-fl"},
+        attack={**ATTACKS[attack], "clients": wolves},
+        **QUICK,
+    )
+    assert FEATURES[int(game.records[2].facts["feature"])] == "geo"
+
+
+@pytest.mark.parametrize("attack", list(ATTACKS))
 def test_the_median_in_groups_beats_the_plain_median(attack):
     plain = accuracy("fedavg", {"name": "median"}, ATTACKS[attack])
     grouped = accuracy("mini-fl", {"name": "median"}, ATTACKS[attack])

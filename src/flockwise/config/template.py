@@ -24,6 +24,7 @@ _OWN_STARTS: dict[str, dict[str, dict[str, Any]]] = {  # methods that are for ot
         "split": {"name": "noniid_degree", "clients": 20, "degree": 1.0, "visible": "geo"},
         "aggregation": {"name": "median", "attackers": 5},
         "attack": {"name": "reverse", "clients": 5, "scale": 100.0},
+        "sampling": {"fraction": 1.0},  # of a few clients in a group, attackers may be the majority
     },
 }
 

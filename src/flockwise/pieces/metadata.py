@@ -12,6 +12,7 @@ from flockwise.pieces.batch import Batch
 from flockwise.pieces.evidence import Known
 from flockwise.pieces.grouping import Found
 from flockwise.pieces.state import State
+from flockwise.similarity import cosine
 from flockwise.types import Labels
 
 FEATURES = ("geo", "time", "user")
@@ -47,13 +48,12 @@ class Metadata:
 
 @dataclass(frozen=True)
 class ByFeature:
-    """The feature whose groups leave the smallest sum of squared errors among the updates gives the groups.
+    """The feature in whose groups updates are most alike gives the groups.
 
     Each feature is grouped by itself: the elbow says into how many. Addresses always form neat groups, whether
-    they matter or not, so what counts is how alike the updates of a group are: the squared errors of
-    their directions (lengths are for attackers to choose), per degree of freedom, because more groups
-    always leave less. Rows are the three features, then the direction; without directions the errors of
-    the feature itself count. The groups come with the boundaries between them, which also place a newcomer.
+    they matter or not, so what counts is how far the updates of a group point apart (`_unlike`). Rows are the
+    three features, then the direction; without directions the squared errors of the feature itself count.
+    The groups come with the boundaries between them, which also place a newcomer.
     """
 
     most_groups: int = 10
@@ -73,11 +73,12 @@ class ByFeature:
                 values[:, None], min(self.most_groups, len(column)), self.seed
             )
             directions = known.rows[told, len(FEATURES) :]
-            if directions.shape[1]:
-                left = _errors(directions, labels) / max(len(column) - groups, 1)
-            else:
-                left = float(errors[groups - 1]) / len(column)
-            facts |= {f"sse_{name}": left, f"groups_{name}": float(groups)}
+            left = (
+                _unlike(directions, labels)
+                if directions.shape[1]
+                else float(errors[groups - 1]) / len(column)
+            )
+            facts |= {f"unlike_{name}": left, f"groups_{name}": float(groups)}
             if groups > 1 and (best is None or left < best[0]):
                 best = (left, feature, known.clients[told], *_in_order(column, labels))
         if best is None:
@@ -87,10 +88,21 @@ class ByFeature:
         return Found(clients, labels, None, {**facts, "feature": float(feature)}, arrays)
 
 
-def _errors(rows: np.ndarray, labels: Labels) -> float:
-    """Sum of squared distances from the mean of the own group."""
-    groups = [rows[labels == group] for group in np.unique(labels)]
-    return float(sum(((group - group.mean(axis=0)) ** 2).sum() for group in groups))
+def _unlike(directions: np.ndarray, labels: Labels) -> float:
+    """How far the typical client points away from the nearer half of the others in its group.
+
+    The nearer half and the median over clients, because attackers in the right groups point elsewhere and
+    would make these look worse than chance. A client alone in its group is like nobody.
+    """
+    alike = cosine(directions)
+    unlike = np.ones(len(directions))
+    for group in np.unique(labels):
+        members = np.flatnonzero(labels == group)
+        if len(members) > 1:
+            inner = alike[np.ix_(members, members)]
+            others = np.sort(inner[~np.eye(len(members), dtype=bool)].reshape(len(members), -1), axis=1)
+            unlike[members] = 1.0 - others[:, -((len(members)) // 2) :].mean(axis=1)
+    return float(np.median(unlike))
 
 
 def _in_order(column: np.ndarray, labels: Labels) -> tuple[Labels, np.ndarray]:
