@@ -7,7 +7,7 @@ import flockwise
 
 LAYERS = [
     {"errors"},
-    {"rng", "types", "native"},
+    {"rng", "types", "native", "terminal"},
     {"messages", "plugins", "kernels"},
     {"aggregation", "similarity", "clustering", "attacks", "metrics", "models", "data"},
     {"splits", "pieces", "training"},
