@@ -19,7 +19,7 @@ def feature_groups(run: Run, known: Places) -> dict[str, Any] | None:
     facts = run.facts
     candidates = []
     for name, words in zip(FEATURES, WORDS, strict=True):
-        error, groups = (_newest(facts.get(f"{kind}_{name}")) for kind in ("sse", "groups"))
+        error, groups = (_newest(facts.get(f"{kind}_{name}")) for kind in ("unlike", "groups"))
         if error is not None:
             candidates.append(
                 {"feature": name, "words": words, "error": number(error), "groups": number(groups)}

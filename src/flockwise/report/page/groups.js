@@ -3,7 +3,7 @@
 const groupsFigure = {
   id: "groups", title: "Groups of clients", noImage: true, stretch: true,
   has: (run) => Boolean(run.groups),
-  note: (run) => `Grouped by ${run.groups.words}: of all features it leaves the smallest error within groups.`,
+  note: (run) => `Grouped by ${run.groups.words}: of all features, updates differ least in its groups.`,
   csv: (run) => [["group", "clients", run.groups.words], ...run.groups.groups.map((group) => [group.group, group.clients, group.words])],
   draw(card, run) {
     const { groups, candidates, chosen, words } = run.groups;
@@ -12,7 +12,7 @@ const groupsFigure = {
     card.box.replaceChildren(
       el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "group"), el("th", { class: "figure" }, "clients"), el("th", {}, words))), el("tbody", {}, ...rows)),
       el("h3", {}, "Features tried"),
-      el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "feature"), el("th", { class: "figure" }, "error within groups"), el("th", { class: "figure" }, "groups"))), el("tbody", {}, ...tried)),
+      el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "feature"), el("th", { class: "figure" }, "unlike within groups"), el("th", { class: "figure" }, "groups"))), el("tbody", {}, ...tried)),
     );
   },
 };
