@@ -79,6 +79,8 @@ READING = """
   - the same with 2 epochs at 0.1 (both data sets) or 3 at 0.05: exactly the noisy ones leave, but in round 1.
 - On MNIST random updates hurt plain federated learning less than in the paper, where it is no better than guessing: their
   mean moves each number of the model by 0.05 a round, which honest clients can partly make up for.
+- The one number not reached, plain averaging of flipped labels on Fashion-MNIST, is 1.04 points low at the end of one run;
+  over its last 80 rounds accuracy on the clients' own test samples moves between 52 and 59 %.
 - The noise of a noisy client is drawn once and stays.
 - CIFAR-10 uses McMahan et al.'s network without normalisation layers.
 - Accuracy is that of the model of the clients still taking part, on the official test part.
