@@ -199,6 +199,9 @@ def test_a_resumed_run_remembers_how_far_it_was_to_go(tmp_path: Path) -> None:
     flockwise.resume(path, rounds=12, stop=lambda: next(rounds))
     assert open_run(path).rounds[-1] == 10
     assert flockwise.resume(path).rounds[-1] == 12
+    with reopen_run(path, CheckpointPolicy()) as writer:
+        writer.about(goal="as far as it goes")
+    assert flockwise.resume(path).state == "finished", "what cannot be a number is not believed"
 
 
 def test_a_run_that_cannot_go_on_stays_as_it_was(tmp_path: Path) -> None:

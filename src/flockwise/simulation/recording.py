@@ -28,11 +28,9 @@ def recorded(
     honest[list(attackers)] = False
     if tested is not None:
         facts |= accuracy_facts(tested.accuracy, tested.loss, honest & (apart == FREE))
-        wronged = tested.accuracy[honest]
-        if (apart[honest] != FREE).any() and np.isfinite(
-            wronged
-        ).any():  # those set apart by mistake count too
-            facts["accuracy_honest"] = float(np.nanmean(wronged))
+        everyone = tested.accuracy[honest]  # those set apart by mistake count too
+        if (apart[honest] != FREE).any() and np.isfinite(everyone).any():
+            facts["accuracy_honest"] = float(np.nanmean(everyone))
         arrays |= {
             "accuracy": tested.accuracy.astype(np.float32),
             "test_loss": tested.loss.astype(np.float32),

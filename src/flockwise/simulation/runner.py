@@ -82,7 +82,8 @@ def resume(
     found = open_run(path)
     directory = Path(found.environment.get("directory", "."))
     config = parse_config(found.config, directory=directory)
-    goal = rounds or int(found.about.get("goal", config.rounds))  # what an earlier resume was asked for
+    asked = found.about.get("goal", "")  # of an earlier resume
+    goal = rounds or (int(asked) if asked.isdecimal() and len(asked) < 10 else config.rounds)
     config = config.model_copy(update={"rounds": goal})
     if workers is not None:
         config = config.model_copy(update={"engine": config.engine.model_copy(update={"workers": workers})})
