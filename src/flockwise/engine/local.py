@@ -35,9 +35,8 @@ class LocalEngine:
         rows = max(clients + 64, most_models)
         self._models = Arena(rows, dimension, likely=4)
         self._versions = np.zeros(rows, dtype=np.int64)  # a new number for each model that came into a row
-        self._updates = Arena(
-            clients + rows, dimension, likely=clients
-        )  # the server's own data may train every model too
+        # Room for the server's own data too, which may train every model.
+        self._updates = Arena(clients + rows, dimension, likely=clients)
         self._pace = float(
             "inf"
         )  # seconds a sample in training, the best seen: loads and first uses slow others

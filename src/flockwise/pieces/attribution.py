@@ -55,10 +55,8 @@ class OwnFlock:
         if blind is None or all_alike(state.models[flocks]):
             return single
         home = largest_flock(state)
-        every = (
-            home,
-            *(int(flock) for flock in flocks if flock != home),
-        )  # who does not choose trains the first
+        # Who does not choose trains the first.
+        every = (home, *(int(flock) for flock in flocks if flock != home))
         choosing = blind[clients] & (state.labels[clients] == UNPLACED)
         return [every if chooses else one for chooses, one in zip(choosing, single, strict=True)]
 
