@@ -4,6 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def _same_modules_every_time() -> None:
+    """A module that a test makes starts with the same weights, whatever ran before it."""
+    torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")
