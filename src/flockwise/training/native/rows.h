@@ -6,8 +6,9 @@
 namespace flockwise {
 
 // Rows that are worked on at a time, so that they stay in the second-level cache, and the depth of a product whose
-// strip of weights stays in the first.
-constexpr int64_t ROW_BLOCK = 96, STRIP_DEPTH = 512;
+// strip of weights stays in the first. 32 images of 2x2 pixels are one block: large weights are gone through once.
+constexpr int64_t ROW_BLOCK = 144, STRIP_DEPTH = 512;
+static_assert(ROW_BLOCK % TILE_ROWS == 0, "blocks of whole tiles would not fit");
 constexpr int64_t STRIP = 2 * LANES;
 
 // Room for [depth][columns] in strips of STRIP columns, as `multiply_rows` wants its right side.
