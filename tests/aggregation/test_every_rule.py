@@ -196,7 +196,7 @@ def test_the_contract_matches_the_function(name):
         default = known[parameter.name].default
         if parameter.required:
             assert default is inspect.Parameter.empty
-        elif name != "bucketing":
+        else:
             assert default == parameter.default
     assert not rule.contract.weighted or "weights" in known
     assert rule.contract.needs_root == ("root" in known)

@@ -91,8 +91,30 @@ def test_a_rules_own_parameters_decide_how_many_clients_it_needs() -> None:
         aggregation(name="krum", attackers=4)
     with pytest.raises(ConfigError, match="multi-krum needs 12 clients"):
         aggregation(name="multi-krum", attackers=1, m=12)
-    with pytest.raises(ConfigError, match="aggregation: m = 'many'"):
-        aggregation(name="multi-krum", attackers=1, m="many")
+
+
+@pytest.mark.parametrize(
+    "fields, message",
+    [({"name": "multi-krum", "attackers": 1, "m": "many"}, "aggregation.m = 'many': must be a whole number"),
+     ({"name": "multi-krum", "attackers": 1, "m": 0}, "aggregation.m = 0: must be at least 1"),
+     ({"name": "trimmed-mean", "trim": 0.5}, "aggregation.trim = 0.5: must be below 0.5"),
+     ({"name": "krum", "attackers": 1, "strict": "no"}, "aggregation.strict = 'no': must be true or false"),
+     ({"before": [{"name": "bucketing", "s": 0}]}, "aggregation.before.s = 0: must be at least 1"),
+     ({"before": [{"name": "bucketing", "size": 3}]}, "aggregation.before.size = 3: unknown key"),
+     ({"before": ["buckets"]}, "no 'buckets'"),
+     ({"before": [{"s": 3}]}, "aggregation.before")],
+)  # fmt: skip
+def test_a_rules_parameters_are_checked_before_the_run(fields: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        aggregation(**fields)
+
+
+def test_what_comes_before_a_rule_may_leave_it_too_few_updates() -> None:
+    aggregation(name="krum", attackers=1, before=["bucketing"])
+    with pytest.raises(
+        ConfigError, match=r"only 10 take part, of which aggregation\.before makes 4; lower it"
+    ):
+        aggregation(name="krum", attackers=1, before=[{"name": "bucketing", "s": 3}])
 
 
 @pytest.mark.parametrize("name", ["norm-bound", "centered-clipping"])

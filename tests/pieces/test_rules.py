@@ -63,3 +63,12 @@ def test_a_rule_that_returns_rubbish_is_named(returned, words):
     )
     with pytest.raises(PluginError, match=f"mine:rule.*{words}"):
         rule(LONG, np.ones(1), 10)
+
+
+@pytest.mark.parametrize("before, seen", [(["bucketing"], 4), ([{"name": "bucketing", "s": 3}], 3)])
+def test_a_rule_gets_what_the_pieces_before_it_leave(before, seen, monkeypatch):
+    counts = []
+    rule = bound("median", before=before)
+    monkeypatch.setitem(rule.__dict__, "call", lambda updates: counts.append(len(updates)) or updates[0])
+    rule(np.eye(8, dtype=np.float32), np.ones(8), 8)
+    assert counts == [seen]

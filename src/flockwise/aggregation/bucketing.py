@@ -16,7 +16,7 @@ from flockwise.rng import generator
 from flockwise.types import Updates
 
 
-def bucketing(updates: Any, s: int, seed: int | np.random.Generator) -> Updates:
+def bucketing(updates: Any, s: int = 2, seed: int | np.random.Generator = 0) -> Updates:
     """A matrix of the means of random buckets of s updates; the last bucket takes what is left.
 
     The buckets depend on the seed and on what the updates hold, not on the order of clients.

@@ -47,8 +47,8 @@ def _more_than_attackers(f: int = 0, **parameters: Any) -> int:
     return f + 1
 
 
-def _buckets(f: int = 0, s: int = 2, **parameters: Any) -> int:
-    return 2 * f * s + 1
+def _buckets(count: int, s: int = 2) -> int:
+    return -(-count // s)
 
 
 RULES: dict[str, Rule] = {
@@ -156,7 +156,7 @@ PRE_AGGREGATIONS: dict[str, Rule] = {
             bucketing,
             Contract("K >= 1", "the rule behind it sees K / s inputs, up to f bad", "one pass", random=True),
             (Parameter("s", int, "updates in a bucket", default=2, low=1),),
-            _buckets,
+            leaves=_buckets,
         ),
     )
 }

@@ -18,7 +18,8 @@ KINDS = (
     "clusterers",
 )
 
-_CALLED = {"aggregators": 1, "attacks": 0, "splits": 1, "clusterers": 1}  # arguments that are not parameters
+# arguments that are not parameters
+_CALLED = {"aggregators": 1, "pre-aggregations": 1, "attacks": 0, "splits": 1, "clusterers": 1}
 # given by the run, or by other fields of the config
 _GIVEN = {"weights", "f", "root", "seed", "clients", "validation", "points", "start"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flockwise import plugins
-from flockwise.config.sections import Config
+from flockwise.config.sections import Aggregation, Config, PreAggregation
 from flockwise.config.validation import named, shown, validated
 from flockwise.errors import ConfigError, PluginError
 
@@ -69,18 +69,13 @@ def _aggregation(config: Config, directory: Path | None) -> None:
     from flockwise.aggregation import PRE_AGGREGATIONS, RULES
 
     rule = plugins.find("aggregators", config.aggregation.name, RULES, directory)
-    for name in config.aggregation.before:
-        plugins.find("pre-aggregations", name, PRE_AGGREGATIONS, directory)
-    function = getattr(rule, "function", rule)
-    given = {"weights", "f", "root", "strict"} | (
-        {"seed"} if config.aggregation.name == "bucketing" else set()
-    )
-    _known("aggregation", config.aggregation.parameters, signature_of(function, skip=1) - given | {"strict"})
-    missing = required_of(function, skip=1) - given - config.aggregation.parameters.keys()
-    if missing:
-        raise ConfigError(
-            f"aggregation.{min(missing)}: is needed by {config.aggregation.name}, and has no default"
-        )
+    _piece("aggregation", config.aggregation, rule, {"weights", "f", "root", "strict"}, {"strict"})
+    steps = [
+        (step, plugins.find("pre-aggregations", step.name, PRE_AGGREGATIONS, directory))
+        for step in config.aggregation.steps_before
+    ]
+    for step, piece in steps:
+        _piece("aggregation.before", step, piece, {"f", "seed"})
     if config.aggregation.name == "fltrust" and not config.root.samples:
         raise ConfigError(
             "root.samples = 0: aggregation.name = 'fltrust' needs clean data on the server, such as 100"
@@ -95,16 +90,35 @@ def _aggregation(config: Config, directory: Path | None) -> None:
         else config.aggregation.attackers / clients
     )
     expected = int(share * taking_part + 1e-9)
-    try:
-        needed = rule.minimum(expected, **config.aggregation.parameters)
-    except TypeError as error:
-        listed = ", ".join(f"{key} = {shown(value)}" for key, value in config.aggregation.parameters.items())
-        raise ConfigError(f"aggregation: {listed}: must be numbers; {error}") from error
-    if taking_part < needed:
+    needed, seen = rule.minimum(expected, **config.aggregation.parameters), taking_part
+    for step, piece in steps:
+        seen = piece.leaves(seen, **step.parameters) if hasattr(piece, "leaves") else seen
+    if seen < needed:
+        made = f", of which aggregation.before makes {seen}" if seen < taking_part else ""
         raise ConfigError(
             f"aggregation.attackers = {config.aggregation.attackers:g}: {config.aggregation.name} needs {needed} clients "
-            f"a round against {expected} attackers, but only {taking_part} take part; lower it or raise sampling.fraction"
+            f"a round against {expected} attackers, but only {taking_part} take part{made}; lower it or raise "
+            "sampling.fraction"
         )
+
+
+def _piece(
+    section: str,
+    given: Aggregation | PreAggregation,
+    piece: Any,
+    ours: set[str],
+    offered: frozenset[str] | set[str] = frozenset(),
+) -> None:
+    """Whether a section's parameters fit its piece, but for `ours`, which are not given by the user."""
+    function = getattr(piece, "function", piece)
+    _known(section, given.parameters, signature_of(function, skip=1) - ours | offered)
+    missing = required_of(function, skip=1) - ours - given.parameters.keys()
+    if missing:
+        raise ConfigError(f"{section}.{min(missing)}: is needed by {given.name}, and has no default")
+    for parameter in getattr(piece, "parameters", ()):
+        value = given.parameters.get(parameter.name, parameter.default)
+        if parameter.name in given.parameters and (fault := parameter.fault(value)):
+            raise ConfigError(f"{section}.{parameter.name} = {shown(value)}: {fault}")
 
 
 def _attack(config: Config, directory: Path | None) -> None:

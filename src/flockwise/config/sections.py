@@ -72,12 +72,26 @@ class StrategySection(OpenSection):
     name: str = Field("fedavg", description="see `flockwise list strategies`")
 
 
+class PreAggregation(OpenSection):
+    """What is done to the updates before the rule sees them; its own parameters stand beside the name."""
+
+    name: str
+
+
 class Aggregation(OpenSection):
     """The rule inside each flock; its own parameters stand beside these."""
 
     name: str = Field("mean", description="see `flockwise list aggregators`, or module:function")
     attackers: float = Field(0, ge=0, description="how many clients may lie: a count, or a share below 1")
-    before: list[str] = Field(default_factory=list, description="pre-aggregations, in order")
+    before: list[str | PreAggregation] = Field(
+        default_factory=list,
+        description='pre-aggregations, in order, such as "bucketing" or {name = "bucketing", s = 4}',
+    )
+
+    @property
+    def steps_before(self) -> list[PreAggregation]:
+        """The pre-aggregations with their parameters."""
+        return [PreAggregation(name=step) if isinstance(step, str) else step for step in self.before]
 
 
 class Attack(OpenSection):

@@ -213,22 +213,21 @@ def bind_rule(config: Config, directory: Path | None) -> BoundRule:
     return BoundRule(
         section.name, function, weighted=weighted, wants_attackers="f" in takes, wants_root="root" in takes,
         attackers=section.attackers, parameters=parameters,
-        before=[_before(plugins.find("pre-aggregations", name, PRE_AGGREGATIONS, directory)) for name in section.before],
+        before=[
+            _before(plugins.find("pre-aggregations", step.name, PRE_AGGREGATIONS, directory), step.parameters)
+            for step in section.steps_before
+        ],
         seed=config.seed, minimum=getattr(rule, "minimum", lambda f, **_: 1),
     )  # fmt: skip
 
 
-def _before(piece: Any) -> Callable[[np.ndarray, int, int], np.ndarray]:
+def _before(piece: Any, parameters: dict[str, Any]) -> Callable[[np.ndarray, int, int], np.ndarray]:
     function = getattr(piece, "function", piece)
     takes = signature_of(function)
 
     def prepare(updates: np.ndarray, attackers: int, seed: int) -> np.ndarray:
-        arguments: dict[str, Any] = {"f": attackers} if "f" in takes else {}
-        if "seed" in takes:
-            arguments["seed"] = seed
-        if "s" in takes:
-            arguments["s"] = 2
-        return np.asarray(function(updates, **arguments))
+        ours = {"f": attackers, "seed": seed}
+        return np.asarray(function(updates, **parameters, **{key: ours[key] for key in ours if key in takes}))
 
     return prepare
 

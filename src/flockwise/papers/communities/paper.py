@@ -9,7 +9,13 @@ from flockwise.papers.finished import Finished
 
 SIZES = {  # models are kept every few rounds, to judge the global one
     "full": ("checkpoint.at=[5, 10, 15, 20, 25, 30, 35, 40]",),
-    "short": ("rounds=8", "split.samples=400", "model.name=cifar-cnn", "checkpoint.at=[2, 4, 6, 8]"),
+    "short": (
+        "rounds=12",
+        "model.name=lenet",
+        "training.batch_size=10",
+        "training.learning_rate=0.05",
+        "checkpoint.at=[3, 6, 9, 12]",
+    ),
     "smoke": (
         "rounds=2",
         "data.name=digits",
@@ -20,7 +26,7 @@ SIZES = {  # models are kept every few rounds, to judge the global one
 }
 MAJORITIES, RESOLUTIONS = (0.3, 0.5, 0.7, 1.0), (0.8, 0.9, 1.0)
 RATES = (1.0, 0.7, 0.5)
-LATE_FROM = {"full": 10, "short": 3, "smoke": 1}
+LATE_FROM = {"full": 10, "short": 4, "smoke": 1}
 
 
 def cells(scale: str) -> list[Cell]:

@@ -167,15 +167,15 @@ READING = """
   so that 1x1 is left of it in the end (`mobilenet-original`).
 - Its resolution r grows with the size of communities; ours is 1 / r. Figure 3's axis values are not printed: 0.8, 0.9
   and 1.0, with m_k of 0.3, 0.5, 0.7 and 1.0.
-- Late fixes the communities in round 10 (`short`: 3). IFCA has two models; the paper ran it with all clients only.
+- Late fixes the communities in round 10 (`short`: 4). IFCA has two models; the paper ran it with all clients only.
 - Almost all numbers are shown as drawings only, so cells have no published value; the claims are judged instead.
 """
 SCALES = """
 - `smoke`: embedded digits, softmax regression, 40 samples a client, 2 rounds.
-- `short`: CIFAR-10 with 400 samples a client, a small CNN in place of MobileNet, 8 rounds.
+- `short`: LeNet in place of MobileNet, batches of 10, 12 rounds; all of CIFAR-10.
 """
 NOTES = """
 - Figure 2 compares a trial with raw similarities, (max - distance)^3, to one with normalised ones. These are the same
   numbers times a factor, which modularity does not see: both trials are one run, and only the axis differs.
-- Figures 5a and 6 judge the global model every five rounds (`short`: two), on the official test part.
+- Figures 5a and 6 judge the global model every five rounds (`short`: three), on the official test part.
 """
