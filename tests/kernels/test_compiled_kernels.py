@@ -224,6 +224,12 @@ def test_without_a_library_numpy_does_it(monkeypatch):
         RULES[name](rows)
 
 
+def test_numbers_are_passed_with_all_their_bits():
+    kernels = loading.library(loading.SMALLEST)
+    for name, arguments in loading._ARGUMENTS.items():
+        assert getattr(kernels, name).argtypes == arguments
+
+
 @pytest.mark.parametrize("lanes", [4, 16])
 def test_machines_with_other_vectors_agree(lanes, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -232,8 +238,7 @@ def test_machines_with_other_vectors_agree(lanes, tmp_path, monkeypatch):
     flags = ("-O1", "-w", f"-DFLOCKWISE_LANES={lanes}")
     other, reason = load_library("flockwise.kernels.native", "kernels", flags)
     assert other is not None and other.flockwise_lanes() == lanes, reason
-    for name, arguments in loading._ARGUMENTS.items():
-        other[name].argtypes = arguments
+    loading.declare(other)
     monkeypatch.setattr(loading, "_kernels", lambda: (other, ""))
     assert same_bits(aggregation.median(rows), expected["median"])
     assert same_bits(aggregation.trimmed_mean(rows), expected["trimmed mean"])

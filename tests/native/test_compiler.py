@@ -50,6 +50,30 @@ def test_a_library_is_compiled_once(empty_cache, monkeypatch):
 
 
 @has_compiler
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.9])
+def test_a_library_that_a_crash_cut_short_is_compiled_again(empty_cache, kept):
+    load_library(*SOURCE)
+    (file,) = empty_cache.iterdir()
+    whole = file.read_bytes()
+    file.unlink()  # the one in use must not be touched
+    file.write_bytes(whole[: int(kept * len(whole))])
+    compiler.forget()
+    again, reason = load_library(*SOURCE)
+    assert again is not None and reason == ""
+    assert [found.read_bytes() for found in empty_cache.iterdir()] == [whole]
+
+
+def test_without_a_home(monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(compiler.Path, "home", no_home)
+    monkeypatch.setenv("CXX", sys.executable)
+    assert_numpy_does_it(monkeypatch, "no home directory")
+
+
+@has_compiler
 def test_other_flags_make_another_library(empty_cache):
     load_library(*SOURCE)
     load_library(*SOURCE[:2], ("-O0", "-DFLOCKWISE_LANES=4"))

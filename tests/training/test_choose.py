@@ -156,6 +156,12 @@ def test_frozen_shared_or_hooked_layers_go_to_torch():
     hooked = seeded(nn.Flatten(), nn.Linear(64, 3))
     hooked[1].register_forward_hook(lambda *_: None)
     assert "hooks" in choose_trainer(hooked, (1, 8, 8), RECIPE)[1]
+    listening = seeded(nn.Flatten(), nn.Linear(64, 3))
+    listening[1].register_full_backward_pre_hook(lambda *_: None)
+    assert "hooks" in choose_trainer(listening, (1, 8, 8), RECIPE)[1]
+    with pytest.warns(UserWarning, match="zero-element"):
+        empty = nn.Sequential(nn.Flatten(), nn.Linear(64, 0), nn.Linear(0, 3))
+    assert "width 0" in choose_trainer(empty, (1, 8, 8), RECIPE)[1]
 
 
 @has_compiler

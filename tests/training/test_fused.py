@@ -97,6 +97,14 @@ def test_nan_stays_nan() -> None:
     assert module(torch.full((1, 16, 8, 8), float("nan"))).isnan().all()
 
 
+@compiled
+def test_images_with_other_channels_are_refused_by_torch() -> None:
+    module = _block(16, 16, 3, "same")
+    use_fused(module)
+    with pytest.raises(RuntimeError, match="channels"):
+        module(torch.rand(1, 32, 8, 8))
+
+
 def test_without_a_compiler_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOCKWISE_NATIVE", "0")
     assert not use_fused(_block(16, 16, 3, "same"))

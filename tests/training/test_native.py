@@ -252,6 +252,27 @@ def test_the_loss_is_right_for_logits_that_are_far_apart():
     assert (loss, correct) == (pytest.approx((0 + 1000) / 2), 1)
 
 
+@pytest.mark.parametrize("kernel", [3, 5])
+def test_a_pixel_that_is_no_number_shows_wherever_it_is(kernel):
+    pool = (nn.Conv2d(1, 16, kernel), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten())
+    side = (14 - kernel + 1) // 2
+    module = seeded(*pool, nn.Linear(16 * side * side, 3))
+    x, y = samples((1, 14, 14), 4)
+    x[0, side * 2 + kernel - 2, side * 2 + kernel - 2] = np.nan  # seen by the last pixel of its window alone
+    trainer = NativeTrainer(module, (1, 14, 14))
+    assert np.isnan(trainer.losses(vector_of(module), x, y)[0])
+    assert np.isnan(trainer.train(vector_of(module), x, y, orders_of(4, 1), Recipe(1, 4, 0.1))[1])
+
+
+def test_a_class_that_is_no_number_is_the_largest_as_in_torch():
+    module = nn.Sequential(nn.Linear(2, 3))
+    start = np.array([0, 0, 0, 0, 0, 0, 1.0, np.nan, np.nan], dtype=np.float32)  # weights, then biases
+    x, y = np.ones((3, 2), dtype=np.float32), np.array([0, 1, 2])
+    logits = torch.tensor([1.0, float("nan"), float("nan")])
+    assert int(logits.argmax()) == 1
+    assert NativeTrainer(module, (2,)).losses_each(start, x, y, np.array([1, 1, 1]))[1].tolist() == [0, 1, 0]
+
+
 @pytest.mark.parametrize("name, rate", [("softmax", 3e38), ("cnn", 1e30)])
 def test_divergence_shows_as_a_loss_that_is_no_number(name, rate):
     module = build(name, (1, 8, 8), 3, seed=0)
@@ -306,3 +327,7 @@ def test_wrong_arguments_are_refused():
         trainer.losses(start, x, y * 0 + 3)
     with pytest.raises(InputError, match="orders reach"):
         trainer.train(start, x, y, orders_of(6, 1) + 1, Recipe(1, 2, 0.1))
+    with pytest.raises(InputError, match="orders of type float64: must be whole numbers"):
+        trainer.train(start, x, y, orders_of(6, 1) * np.nan, Recipe(1, 2, 0.1))
+    with pytest.raises(InputError, match="lengths of type float64: must be whole numbers"):
+        trainer.losses_each(start, x, y, np.array([2.5, 3.5]))

@@ -26,7 +26,11 @@ def load_library(package: str, name: str, flags: Sequence[str] = ("-O3",)) -> tu
     compiler = find_compiler()
     if compiler is None:
         return None, "no C++ compiler found"
-    return _load(compiler, str(_cache_directory()), package, name, (*FLAGS, *flags))
+    try:
+        directory = _cache_directory()
+    except RuntimeError:
+        return None, "no home directory for the compiled kernels; set XDG_CACHE_HOME"
+    return _load(compiler, str(directory), package, name, (*FLAGS, *flags))
 
 
 def find_compiler() -> str | None:
@@ -46,9 +50,8 @@ def _load(
     compiler: str, directory: str, package: str, name: str, flags: tuple[str, ...]
 ) -> tuple[ctypes.CDLL | None, str]:
     try:
-        path = Path(directory) / f"{_fingerprint(compiler, package, name, flags)}.so"
-        if not path.exists():
-            _compile(compiler, path, package, name, flags)
+        stem = _fingerprint(compiler, package, name, flags)
+        path = _find(Path(directory), stem) or _compile(compiler, Path(directory), stem, package, name, flags)
     except subprocess.SubprocessError:
         return None, f"{compiler} cannot compile the kernels"
     except OSError:
@@ -59,16 +62,33 @@ def _load(
         return None, f"the compiled kernels in {directory} cannot be loaded"
 
 
-def _compile(compiler: str, path: Path, package: str, name: str, flags: tuple[str, ...]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _find(directory: Path, stem: str) -> Path | None:
+    """The library that was compiled before. One that a crash left damaged could kill the process: it is removed."""
+    for path in sorted(directory.glob(f"{stem}-*.so")):
+        if path.name == _named(stem, path.read_bytes()):
+            return path
+        path.unlink(missing_ok=True)
+    return None
+
+
+def _named(stem: str, content: bytes) -> str:
+    return f"{stem}-{hashlib.sha256(content).hexdigest()[:16]}.so"
+
+
+def _compile(
+    compiler: str, directory: Path, stem: str, package: str, name: str, flags: tuple[str, ...]
+) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
     with (
-        tempfile.TemporaryDirectory(dir=path.parent) as scratch,
+        tempfile.TemporaryDirectory(dir=directory) as scratch,
         resources.as_file(resources.files(package)) as sources,
     ):
         output = Path(scratch) / "kernels.so"
         command = [compiler, *flags, *_machine_flags(), str(sources / f"{name}.cpp"), "-o", str(output)]
         subprocess.run(command, check=True, capture_output=True, timeout=300)
+        path = directory / _named(stem, output.read_bytes())
         os.replace(output, path)
+        return path
 
 
 def _cache_directory() -> Path:

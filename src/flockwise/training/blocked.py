@@ -6,6 +6,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from flockwise.training.stepping import is_hooked
+
 Layer = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -84,7 +86,7 @@ def _runs(layers: list[nn.Module]) -> list[tuple[int, int]]:
 
 
 def _fits(layer: nn.Module) -> bool:
-    if layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks:
+    if is_hooked(layer):
         return False
     if type(layer) is nn.Conv2d:
         return (

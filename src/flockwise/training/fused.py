@@ -9,6 +9,7 @@ from torch import nn
 from flockwise.errors import EngineError
 from flockwise.training.native.loading import load_kernels
 from flockwise.training.native.match import Unsupported
+from flockwise.training.stepping import is_hooked
 
 _PAD = 16  # channels that the kernels take at a time
 
@@ -101,7 +102,7 @@ def _fits(layer: nn.Module) -> bool:
 
 
 def _plain(layer: nn.Module) -> bool:
-    if layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks:
+    if is_hooked(layer):
         return False
     if not isinstance(layer, nn.MaxPool2d):
         return True
@@ -116,6 +117,7 @@ def _fits_images(layer: nn.Conv2d, images: torch.Tensor) -> bool:
         and images.dtype == torch.float32
         and images.device.type == "cpu"
         and len(images) > 0
+        and images.shape[1] == layer.in_channels
         and min(images.shape[2:]) + 2 * _padding(layer) > layer.kernel_size[0]
         and not (images.requires_grad and layer.in_channels % _PAD)
     )

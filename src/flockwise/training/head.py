@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from flockwise.training.stepping import SteppingLinear
+from flockwise.training.stepping import SteppingLinear, is_hooked
 
 
 class Head:
@@ -51,9 +51,7 @@ def head_of(module: nn.Module, flat: bool) -> Head | None:
         return None
     own = {id(parameter) for parameter in last.parameters()}
     shared = any(id(parameter) in own for layer in before for parameter in layer.parameters())
-    hooks = [part for layer in (module, last)
-             for part in (layer._forward_hooks, layer._forward_pre_hooks, layer._backward_hooks)]  # fmt: skip
-    return None if shared or any(hooks) else Head(module)
+    return None if shared or is_hooked(module) or is_hooked(last) else Head(module)
 
 
 def _runs_in_order(module: nn.Sequential) -> bool:

@@ -48,13 +48,20 @@ def check_orders(orders: Orders, samples: int, recipe: Recipe) -> None:
         raise InputError(
             f"orders of shape {orders.shape}: must be (epochs, n) = ({recipe.epochs}, {samples})"
         )
+    _check_whole_numbers("orders", orders)
     if orders.min() < 0 or orders.max() >= samples:
         raise InputError(f"orders reach from {orders.min()} to {orders.max()}: must be 0 to {samples - 1}")
 
 
 def check_lengths(lengths: NDArray[np.int64], samples: int) -> None:
     """Refuse lengths of clients' parts that do not add up to the samples."""
+    _check_whole_numbers("lengths", lengths)
     if lengths.ndim != 1 or (lengths < 0).any() or int(lengths.sum()) != samples:
         raise InputError(
             f"lengths add up to {int(lengths.sum())}: must be non-negative and add up to {samples}"
         )
+
+
+def _check_whole_numbers(name: str, array: NDArray[np.int64]) -> None:
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{name} of type {array.dtype}: must be whole numbers")

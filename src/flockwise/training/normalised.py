@@ -10,7 +10,7 @@ from flockwise.errors import EngineError
 from flockwise.native import load_library
 from flockwise.training.native.loading import FLAGS
 from flockwise.training.pointwise import PointwiseConv2d
-from flockwise.training.stepping import unshared_parameters
+from flockwise.training.stepping import is_hooked, unshared_parameters
 
 _PAD = 16  # channels that the kernels take at a time
 
@@ -210,9 +210,7 @@ def _runs(layers: list[nn.Module]) -> list[tuple[int, int]]:
 
 
 def _fits(layers: list[nn.Module], first: bool) -> bool:
-    if len(layers) < 3 or any(
-        layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks for layer in layers
-    ):
+    if len(layers) < 3 or any(map(is_hooked, layers)):
         return False
     conv, norm, relu = layers
     if not isinstance(conv, nn.Conv2d) or type(norm) is not nn.BatchNorm2d or type(relu) is not nn.ReLU:

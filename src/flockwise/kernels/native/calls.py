@@ -44,7 +44,7 @@ def weighted_sum(rows: Updates, weights: Vector) -> tuple[Vector, bool] | None:
 
     def work(pieces: list[slice]) -> None:
         start, stop = pieces[0].start, pieces[-1].stop
-        call: Any = kernels["flockwise_weighted"]
+        call: Any = kernels.flockwise_weighted
         codes.append(call(_at(rows), size, len(rows), _at(weights), start, stop, _at(result)))
 
     each_chunk(work, blocks(size, WIDTH), rows.size)
@@ -82,7 +82,7 @@ def _summed(
         for part in parts:
             number = part.start
             some = pieces[len(pieces) * number // count : len(pieces) * (number + 1) // count]
-            call: Any = kernels[name]
+            call: Any = getattr(kernels, name)
             codes[number] = call(
                 _at(rows), size, clients, _at(center), some[0].start, some[-1].stop, _at(partial[number])
             )
@@ -102,7 +102,7 @@ def _of_columns(name: str, rows: Updates, members: NDArray[np.intp], number: int
 
     def work(pieces: list[slice]) -> None:
         start, stop = pieces[0].start, pieces[-1].stop
-        call: Any = kernels[name]
+        call: Any = getattr(kernels, name)
         codes.append(call(_at(rows), size, _at(places), len(places), start, stop, number, _at(result)))
 
     each_chunk(work, blocks(size, WIDTH), 8 * rows.size)

@@ -36,6 +36,11 @@ def status() -> str:
 def _kernels() -> tuple[ctypes.CDLL | None, str]:
     found, reason = load_library("flockwise.kernels.native", "kernels", FLAGS)
     if found is not None:
-        for name, arguments in _ARGUMENTS.items():
-            found[name].argtypes = arguments
+        declare(found)
     return found, reason
+
+
+def declare(kernels: ctypes.CDLL) -> None:
+    """Tell ctypes what the functions take; without it, numbers would be passed as 32 bits."""
+    for name, arguments in _ARGUMENTS.items():
+        getattr(kernels, name).argtypes = arguments  # kernels[name] would be another function each time

@@ -51,7 +51,7 @@ struct Maxima {
 #pragma GCC unroll 3
       for (int i = 1; i < 4; i++) {
         const Vec other = pixel(i);
-        most = other > most ? other : most;
+        most = (other > most) | (other != other) ? other : most;  // NaN wins, as in torch
       }
     if (conv.relu) most = most < 0.0f ? Vec{} : most;  // in this order NaN stays NaN
     store(values + y * stride + x * conv.outputs + output, most);
@@ -72,12 +72,12 @@ struct ChosenMaxima {
 #pragma GCC unroll 3
       for (int i = 1; i < 4; i++) {
         const Vec other = pixel(i);
-        const IntVec more = other > most;  // the first of equals wins, as in torch
+        const IntVec more = (other > most) | (other != other);  // the first of equals wins, or NaN, as in torch
         most = more ? other : most;
         which = more ? IntVec{} + i : which;
       }
     if (conv.relu) {
-      which = most > 0.0f ? which : IntVec{} + int(DEAD);
+      which = most <= 0.0f ? IntVec{} + int(DEAD) : which;
       most = most < 0.0f ? Vec{} : most;  // in this order NaN stays NaN
     }
     store(values + y * stride + x * conv.outputs + output, most);

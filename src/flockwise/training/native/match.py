@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from flockwise.models.layout import Layout
+from flockwise.training.stepping import is_hooked
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,7 @@ def match(module: nn.Module, sample_shape: tuple[int, ...]) -> NDArray[np.int64]
 
 def _leaves(module: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
     """The layers of nested `nn.Sequential`, with their names, in order."""
-    hooks = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)
-    if any(hooks):
+    if is_hooked(module):
         raise Unsupported("hooks")
     if type(module) is nn.Sequential:
         for child_name, child in module._modules.items():
@@ -128,5 +128,7 @@ def _shape_after(spec: LayerSpec) -> tuple[int, ...]:
 def _check_whole(module: nn.Module, specs: list[LayerSpec]) -> None:
     if not specs or specs[-1].convolution or specs[-1].relu:
         raise Unsupported("no linear layer at the end")
+    if not all(spec.channels and spec.outputs for spec in specs):
+        raise Unsupported("layers of width 0")
     if len({id(parameter) for parameter in module.parameters()}) != sum(1 + (s.bias >= 0) for s in specs):
         raise Unsupported("layers that share parameters")

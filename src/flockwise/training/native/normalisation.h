@@ -6,6 +6,7 @@
 namespace flockwise {
 
 constexpr int GROUP_VECTORS = PAD / LANES;  // channels are looked at in groups of PAD: whole cache lines
+constexpr int64_t MOST_SUMMED = 256;        // rows in float32, before a sum goes on in double
 
 // What a layer knows about its channels once a batch has passed.
 struct Channels {
@@ -27,6 +28,7 @@ struct Moments {
   double *mean, *squares;
 
   void add(const float* rows, int64_t count) {
+    for (; count > MOST_SUMMED; count -= MOST_SUMMED, rows += MOST_SUMMED * channels) add(rows, MOST_SUMMED);
     const double share = double(count) / double(seen + count);
     for (int64_t c = 0; c < channels; c += PAD) {
       Vec total[GROUP_VECTORS] = {}, squared[GROUP_VECTORS] = {}, first[GROUP_VECTORS];
@@ -104,6 +106,11 @@ struct NormalisationGradient {
   }
 
   void add(const float* values, const float* gradients, int64_t count) {
+    for (; count > MOST_SUMMED; count -= MOST_SUMMED) {
+      add(values, gradients, MOST_SUMMED);
+      values += MOST_SUMMED * channels;
+      gradients += MOST_SUMMED * channels;
+    }
     for (int64_t c = 0; c < channels; c += PAD) {
       Vec total[GROUP_VECTORS] = {}, products[GROUP_VECTORS] = {};
       for (int64_t r = 0; r < count; r++)

@@ -11,7 +11,7 @@ int64_t flockwise_chain_floats(const ChainLayer* layers, int64_t count, int64_t 
 }
 
 // Both return 1 if memory runs out, else 0.
-int flockwise_chain_forward(const ChainLayer* layers, int64_t count, int64_t batch, const float* images,
+int64_t flockwise_chain_forward(const ChainLayer* layers, int64_t count, int64_t batch, const float* images,
                             float* memory, float* result) try {
   Chain(layers, count, batch, images, memory).forward(result);
   return 0;
@@ -20,7 +20,7 @@ int flockwise_chain_forward(const ChainLayer* layers, int64_t count, int64_t bat
 }
 
 // back is null where nobody asks for the gradient of the images.
-int flockwise_chain_backward(const ChainLayer* layers, int64_t count, int64_t batch, const float* images,
+int64_t flockwise_chain_backward(const ChainLayer* layers, int64_t count, int64_t batch, const float* images,
                              float* memory, const float* gradient, float* back) try {
   Chain(layers, count, batch, images, memory).backward(gradient, back);
   return 0;

@@ -27,7 +27,10 @@ inline Vec exponential(Vec x) {
 
 inline int64_t largest(const float* logits, int64_t classes) {
   int64_t best = 0;
-  for (int64_t c = 1; c < classes; c++) best = logits[c] > logits[best] ? c : best;
+  for (int64_t c = 1; c < classes; c++) {
+    const bool more = logits[c] > logits[best] || (logits[c] != logits[c] && logits[best] == logits[best]);
+    best = more ? c : best;  // the first NaN, as in torch
+  }
   return best;
 }
 
