@@ -43,6 +43,27 @@ def test_up_does_not_overwrite_a_folder_that_is_not_its_own(tmp_path):
     assert isinstance(shown.exception, InputError) and (tmp_path / "precious").read_text() == "mine"
 
 
+def test_up_removes_only_what_it_made(tmp_path):
+    pytest.importorskip("flwr", reason="needs flockwise[flower]")
+    from flockwise.flower.deployment import Deployment
+
+    for name in ("flwr", "keys", "logs", "runs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("")
+    for name in ("ca.crt", "server.key", "state.db", "state.db-wal", "processes.json"):
+        (tmp_path / name).write_text("{}")
+    Deployment(tmp_path)._clear()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["keys", "runs"]
+
+
+def test_options_that_a_superlink_cannot_heed_are_refused(tmp_path):
+    (tmp_path / "my.toml").write_text('[engine]\nname = "flower"\nsuperlink = "far-away"\n')
+    shown = CliRunner().invoke(
+        app, ["run", str(tmp_path / "my.toml"), "--quiet"], env={"FLOCKWISE_DATA": "x"}
+    )
+    assert shown.exit_code == 2 and "--quiet has no meaning on a SuperLink" in shown.output
+
+
 def test_a_config_of_a_superlink_is_not_simulated_by_mistake(tmp_path):
     pytest.importorskip("flwr", reason="needs flockwise[flower]")
     import flockwise

@@ -7,8 +7,9 @@ pytest.importorskip("flwr", reason="needs flockwise[flower]")
 
 from flwr.app import ConfigRecord, MetricRecord
 
-from flockwise.errors import ConfigError, RunError
+from flockwise.errors import ConfigError, InputError, RunError
 from flockwise.flower import Flocks
+from flockwise.flower import flocks as flocks_module
 from flockwise.store import open_run
 
 from . import client_apps as apps
@@ -129,13 +130,28 @@ def test_mistakes_are_told_before_anything_waits_for_nodes(tmp_path):
         Flocks("flic", clients=3, run=tmp_path, judge="root")
 
 
-def test_a_finished_run_that_is_started_again_stays_finished(tmp_path):
+@pytest.mark.parametrize(
+    "mistake, words",
+    [({"clients": "2"}, "clients = '2': must be a whole number"), ({"retries": -1}, "retries = -1"),
+     ({"start_timeout": "soon"}, "start_timeout = 'soon'"), ({"evaluate_every": True}, "evaluate_every = True"),
+     ({"terms": {"loss": "x"}}, "must be Terms"), ({"identity": "keys"}, "identity = 'keys'"),
+     ({"aggregation": {"name": "krum", "atackers": 1}}, "did you mean 'attackers'")],
+)  # fmt: skip
+def test_a_wrong_value_is_named(mistake, words, tmp_path):
+    with pytest.raises((InputError, ConfigError), match=words):
+        Flocks("fedavg", **{"clients": 2, "run": tmp_path / "run", **mistake})
+
+
+def test_a_finished_run_that_is_started_again_stays_finished_and_says_so(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(flocks_module, "log", lambda level, text, *parts: told.append(text % parts))
     for _ in range(2):
         grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(3)])
         Flocks("fedavg", clients=3, run=tmp_path / "run").start(
             grid, apps.numpy_start(), num_rounds=2, timeout=5
         )
         assert open_run(tmp_path / "run").state == "finished"
+    assert "is finished (round 2 of 2), so nothing is trained" in told[-1]
 
 
 def test_after_a_restart_an_absent_client_does_not_hold_up_the_others(tmp_path):

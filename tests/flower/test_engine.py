@@ -115,9 +115,10 @@ def test_when_no_node_answers_the_run_ends_and_can_go_on(tmp_path):
     grid = grid_for({**config, "engine": {**config["engine"], "name": "flower"}}, nodes=2)
     for node in grid.nodes:
         node.fault = lambda m, r: None if m.metadata.group_id == "3" else [r]
-    with pytest.raises(EngineError, match="round 3: no node answered, 2 times"):
+    with pytest.raises(EngineError, match="round 3: no node answered, 2 times; node 1: no answer within 5 s"):
         on_flower(config, tmp_path / "run", grid)
-    assert flockwise.open_run(tmp_path / "run").state == "failed"
+    failed = flockwise.open_run(tmp_path / "run")
+    assert failed.state == "failed" and [event.kind for event in failed.events].count("late") == 4
     with serving(grid_for(config)):
         resumed = flockwise.resume(tmp_path / "run")
     assert_same(flockwise.run(config, out=tmp_path / "local"), resumed)

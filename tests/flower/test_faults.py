@@ -7,7 +7,7 @@ pytest.importorskip("flwr", reason="needs flockwise[flower]")
 
 from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
 
-from flockwise.errors import ConfigError
+from flockwise.errors import ConfigError, EngineError
 from flockwise.flower import Flocks
 from flockwise.flower.mail import Mail
 from flockwise.store import open_run
@@ -155,6 +155,33 @@ def test_a_round_nobody_answers_is_tried_again_and_then_ends_the_run_with_everyt
     assert go(dead_from=99, rounds=5).rounds == 5
     straight = run(tmp_path / "x", rounds=1)
     assert straight.rounds == 1
+
+
+def test_rounds_of_which_nothing_is_let_in_end_the_run(tmp_path):
+    grid = FakeGrid([FakeNode(p, apps.numpy_app) for p in range(3)])
+    for node in grid.nodes:
+        node.fault = lambda m, r: (
+            with_array(Array(good(np.nan)))(m, r) if int(m.metadata.group_id) > 2 else [r]
+        )
+    flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=1, evaluate_every=0)
+    result = flocks.start(grid, apps.numpy_start(), num_rounds=9, timeout=5)
+    assert result.rounds == 4 and "no reply could be used, 2 rounds in a row" in result.state
+    assert open_run(tmp_path / "run").state == "stopped"
+    for node in grid.nodes:
+        node.fault = None
+    flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=1, evaluate_every=0)
+    assert flocks.start(grid, apps.numpy_start(), num_rounds=9, timeout=5).state == "finished"
+
+
+def test_a_run_that_nobody_it_knows_comes_back_to_says_so(tmp_path):
+    known = FakeGrid([FakeNode(p, apps.numpy_app) for p in range(2)])
+    Flocks("fedavg", clients=2, run=tmp_path / "run", evaluate_every=0).start(known, apps.numpy_start(), 1)
+    strangers = FakeGrid([FakeNode(p, apps.numpy_app, key=b"new %d" % p) for p in range(2)])
+    again = Flocks("fedavg", clients=2, run=tmp_path / "run", start_timeout=0.0)
+    with pytest.raises(
+        EngineError, match=r"only 0 of 1 clients came .* 2 nodes have keys this run does not know"
+    ):
+        again.start(strangers, apps.numpy_start(), 2)
 
 
 def test_a_retry_that_is_answered_goes_on(tmp_path):

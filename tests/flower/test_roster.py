@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("flwr", reason="needs flockwise[flower]")
 
-from flockwise.errors import EngineError
+from flockwise.errors import EngineError, InputError
 from flockwise.flower.roster import Roster
 
 from . import client_apps as apps
@@ -92,6 +92,19 @@ def test_waiting_for_clients_ends():
     grid = grid_of(node(0))
     with pytest.raises(EngineError, match="only 1 of 2"):
         Roster(2).wait(grid, 2, 5.0, grid.clock, grid.sleep)
+
+
+def test_strangers_are_not_waited_for_as_if_they_were_clients():
+    roster = Roster(1)
+    roster.refresh(grid_of(node(0)))
+    strangers = grid_of(node(1), node(2))
+    with pytest.raises(EngineError, match="only 0 of 1 clients came within 5 s; 2 nodes have keys"):
+        roster.wait(strangers, 1, 5.0, strangers.clock, strangers.sleep)
+
+
+def test_an_identity_that_does_not_exist_is_refused():
+    with pytest.raises(InputError, match="identity = 'keys': must be one of auto, key, partition"):
+        Roster(1, "keys")
 
 
 def test_keys_can_be_insisted_on():

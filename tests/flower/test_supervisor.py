@@ -18,6 +18,7 @@ class FakeSuperLink:
 
     def __init__(self, path, rounds_each=2):
         self.path, self.rounds_each, self.submitted, self.stopped, self.broken = path, rounds_each, 0, [], 0
+        self.says = ""
 
     def __call__(self, command, *words, home=None):
         if self.broken:
@@ -29,7 +30,11 @@ class FakeSuperLink:
             return {"run-id": 100 + self.submitted}
         if command == "stop":
             self.stopped.append(words[0])
-        return {"runs": [{"status": "finished:failed"}]}
+        return {"runs": [{"status": self.status(), "status-details": "exit 1\nConfigError: warmpu"}]}
+
+    def status(self):
+        done = self.rounds_each and self.submitted * self.rounds_each >= 4
+        return self.says or ("finished:completed" if done else "finished:failed")
 
     def _work(self):
         if not self.rounds_each:
@@ -60,10 +65,31 @@ def test_a_run_is_submitted_again_until_it_is_over(superlink):
 
 
 def test_it_gives_up_after_so_many_restarts(superlink):
-    superlink.rounds_each = 0
+    superlink.rounds_each = 1
     with pytest.raises(EngineError, match="gave up after 2 restarts"):
         supervise("app", "local", superlink.path, pause=0.01, restarts=2)
     assert superlink.submitted == 3
+
+
+def test_a_mistake_that_comes_again_is_told_and_not_tried_for_ever(superlink):
+    superlink.rounds_each, said = 0, []
+    with pytest.raises(EngineError, match="2 submissions in a row closed no round: ConfigError: warmpu"):
+        supervise("app", "local", superlink.path, pause=0.01, say=said.append)
+    assert superlink.submitted == 2 and "finished:failed: ConfigError: warmpu" in said[-1]
+
+
+def test_a_run_that_was_there_before_does_not_stand_for_one_that_failed(superlink):
+    assert supervise("app", "local", superlink.path, pause=0.01).state == "finished"
+    superlink.rounds_each = 0
+    with pytest.raises(EngineError, match="closed no round"):
+        supervise("app", "local", superlink.path, pause=0.01)
+
+
+def test_what_a_person_stops_stays_stopped(superlink):
+    superlink.says = "finished:stopped"
+    with pytest.raises(EngineError, match="was stopped by hand"):
+        supervise("app", "local", superlink.path, pause=0.01)
+    assert superlink.submitted == 1
 
 
 def test_a_superlink_that_does_not_answer_for_a_while_is_waited_for(superlink, monkeypatch):

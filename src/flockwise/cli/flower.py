@@ -1,8 +1,14 @@
 """flower: a Flower deployment on this machine for trying, and a supervisor for runs on any."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from flockwise.terminal import printable
+
+if TYPE_CHECKING:
+    from flockwise.store import Run
 
 _folder = click.option(
     "--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("flower-deployment"),
@@ -23,7 +29,7 @@ def flower() -> None:
               help="Where data sets lie (or FLOCKWISE_DATA).")  # fmt: skip
 @_folder
 def up(nodes: int, data: Path | None, folder: Path) -> None:
-    """Start a SuperLink and SuperNodes on 127.0.0.1, with fresh TLS certificates and node keys.
+    """Start a SuperLink and SuperNodes on 127.0.0.1, with fresh TLS certificates, and node keys that are kept.
 
     Only registered keys may join. Anyone on this machine who can reach the port may submit code, as Flower
     has no account check by default: use it for trying, and see docs/flower.md for production.
@@ -59,7 +65,9 @@ def supervise(app: Path, superlink: str, run_path: Path, run_config: str, restar
     from flockwise.flower.supervisor import supervise as keep_going
 
     found = keep_going(app, superlink, run_path, restarts=restarts, run_config=run_config, say=click.echo)
-    click.echo(f"{found.state}: {len(found.rounds)} rounds; run: {found.path}")
+    click.echo(f"{_told(found)}; run: {found.path}")
+    if found.state != "finished":
+        raise SystemExit(1)
 
 
 def submit_config(config: Path, out: Path | None, overrides: tuple[str, ...]) -> None:
@@ -77,8 +85,15 @@ def submit_config(config: Path, out: Path | None, overrides: tuple[str, ...]) ->
         write_app(Path(folder) / "app", checked, path, config.parent)
         superlink = str(checked.engine.superlink)
         found = keep_going(Path(folder) / "app", superlink, path, say=lambda line: click.echo(line, err=True))
-    click.echo(f"{found.state}: {len(found.rounds)} rounds")
+    click.echo(_told(found))
     click.echo(f"run: {found.path}")
+    if found.state != "finished":
+        raise SystemExit(1)
+
+
+def _told(run: "Run") -> str:
+    why = run.about.get("error", "") if run.state != "finished" else ""
+    return f"{run.state}: {len(run.rounds)} rounds" + (f"; {printable(why)}" if why else "")
 
 
 def _deployment(folder: Path, nodes: int, data: Path | None) -> None:

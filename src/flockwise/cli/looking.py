@@ -112,7 +112,7 @@ def _row(path: Path, found: Any) -> dict[str, Any]:
     return {
         "run": str(path), "state": found.state, "strategy": config.get("strategy", {}).get("name"),
         "data": config.get("data", {}).get("name"),
-        "round": f"{int(found.rounds[-1]) if len(found.rounds) else 0}/{config.get('rounds')}",
+        "round": f"{int(found.rounds[-1]) if len(found.rounds) else 0}/{found.goal}",
         "accuracy": number("accuracy"), "flocks": None if number("flocks") is None else int(facts["flocks"]),
         "apart": None if number("apart") is None else int(facts["apart"]),
     }  # fmt: skip

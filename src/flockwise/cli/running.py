@@ -80,6 +80,11 @@ def run(
     if _superlink(config, overrides):
         from flockwise.cli.flower import submit_config
 
+        typed = click.core.ParameterSource.COMMANDLINE  # FLOCKWISE_DATA is for all runs
+        for option in ("data", "as_json", "quiet", "serve"):
+            if click.get_current_context().get_parameter_source(option) is typed:
+                name = option.removeprefix("as_")
+                raise click.UsageError(f"--{name} has no meaning on a SuperLink, where nodes do the work")
         submit_config(config, out, overrides)
         return
     with contextlib.ExitStack() as stack:

@@ -69,7 +69,13 @@ def _aggregation(config: Config, directory: Path | None) -> None:
     from flockwise.aggregation import PRE_AGGREGATIONS, RULES
 
     rule = plugins.find("aggregators", config.aggregation.name, RULES, directory)
-    _piece("aggregation", config.aggregation, rule, {"weights", "f", "root", "strict"}, {"strict"})
+    _piece(
+        "aggregation",
+        config.aggregation,
+        rule,
+        {"weights", "f", "root", "strict"},
+        {"strict", "attackers", "before"},
+    )
     steps = [
         (step, plugins.find("pre-aggregations", step.name, PRE_AGGREGATIONS, directory))
         for step in config.aggregation.steps_before

@@ -49,10 +49,10 @@ class Deployment:
         if self.folder.exists():
             if not (self.folder / "processes.json").exists() and any(self.folder.iterdir()):
                 raise InputError(f"{self.folder}: holds something else; choose an empty folder")
-            shutil.rmtree(self.folder)
-        self.folder.mkdir(parents=True, mode=0o700)
+            self._clear()
+        self.folder.mkdir(parents=True, mode=0o700, exist_ok=True)
         for name in ("flwr", "keys", "logs"):
-            (self.folder / name).mkdir(mode=0o700)
+            (self.folder / name).mkdir(mode=0o700, exist_ok=True)
         make_certificates(self.folder)
         self.port = _free_port()
         settings = (
@@ -70,6 +70,14 @@ class Deployment:
         except BaseException:
             self.down()
             raise
+
+    def _clear(self) -> None:
+        """Remove what the last `up` made, but for the keys: nodes stay who they are, and runs can go on."""
+        for name in ("flwr", "logs"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        for pattern in ("ca.crt", "server.pem", "server.key", "state.db*", "processes.json"):
+            for file in self.folder.glob(pattern):
+                file.unlink()
 
     def down(self) -> int:
         """Stop everything that `up` started and what that started; how many processes there were."""
@@ -108,7 +116,8 @@ class Deployment:
 
     def _register(self, number: int) -> None:
         key = self.folder / "keys" / f"node-{number}"
-        make_node_key(key)
+        if not key.exists():
+            make_node_key(key)
         flwr("supernode", "register", f"{key}.pub", NAME, "--name", key.name, home=self.home)
 
     def _start_superlink(self, wait: float) -> None:

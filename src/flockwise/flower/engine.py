@@ -140,11 +140,15 @@ class FlowerEngine:
             self.events += [_about(event, self._shares) for event in events]
             if answers:
                 return answers
-            self.events.append(Event("retry", f"no node answered in round {round}"))
+            self.events.append(Event("retry", f"no node could answer in round {round}"))
             with contextlib.suppress(EngineError):
                 self._roster.wait(self.grid, 1, 60.0)
         if tasks:
-            raise EngineError(f"round {round}: no node answered, {self.config.engine.retries + 1} times")
+            failed = [event.message for event in self.events if event.kind in ("dropout", "rejected", "late")]
+            last = f"; {failed[-1]}" if failed else ""
+            raise EngineError(
+                f"round {round}: no node answered, {self.config.engine.retries + 1} times{last}"
+            )
         return []
 
     def _letters(self, kind: str, round: int, models: Models, tasks: list[Task]) -> list[Letter]:

@@ -1,7 +1,7 @@
 """A Flockwise strategy inside a user's own Flower ServerApp."""
 
 from collections.abc import Mapping, Sequence
-from logging import INFO
+from logging import INFO, WARNING
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ class Flocks:
         weight_cap: float | None = 5.0, evaluate_every: int = 1, identity: Identity = "auto",
         terms: Terms | None = None, **options: Any,
     ) -> None:  # fmt: skip
+        if not isinstance(clients, int) or isinstance(clients, bool):
+            raise InputError(f"clients = {clients!r}: must be a whole number")
         self._choices = Choices(
             strategy, clients, options, fraction, aggregation, seed, max_norm, weight_cap, evaluate_every
         )
@@ -49,6 +51,12 @@ class Flocks:
         self._start_with = clients if start_with is None else start_with
         if not 1 <= self._start_with <= clients:
             raise InputError(f"start_with = {start_with}: must lie between 1 and clients = {clients}")
+        for name, value, kind in (("start_timeout", start_timeout, (int, float)), ("retries", retries, int),
+                                  ("evaluate_every", evaluate_every, int)):  # fmt: skip
+            if not isinstance(value, kind) or isinstance(value, bool) or not value >= 0:
+                raise InputError(f"{name} = {value!r}: must be a number of at least 0")
+        if terms is not None and not isinstance(terms, Terms):
+            raise InputError(f"terms = {terms!r}: must be Terms(...)")
         self._start_timeout, self._retries = start_timeout, retries
         self._roster = Roster(clients, identity)
         self._terms = terms or Terms()
@@ -80,6 +88,8 @@ class Flocks:
             server = renew(book.state)
             if server.round >= num_rounds:
                 book.writer.about(state="finished")  # it may have died before it could say so
+                log(WARNING, "flockwise: %s: this run is finished (round %d of %d), so nothing is trained; raise num_rounds "
+                    "to go on, or choose another run directory", self._path, server.round, num_rounds)  # fmt: skip
                 return collect(server, layout, self._roster, book, "finished")
             apps = UserApps(Mail(grid), self._roster, layout, self._terms, timeout,
                             dict(train_config or {}), dict(evaluate_config or {}))  # fmt: skip

@@ -49,6 +49,7 @@ class Logbook:
         writer = reopen_run(path, policy)
         writer.forget_after(newest.round)
         writer.events(newest.round, newest.passed_over)
+        writer.about(goal=str(config.rounds))
         central = {int(r): m for r, m in json.loads(about.get("flower_central", "{}")).items()}
         state = State.from_arrays(newest.arrays) if newest.arrays else None
         return cls(writer, state, about.get(_IDENTITIES), central)

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from flwr.serverapp import Grid
 
@@ -49,6 +49,8 @@ class Roster:
         self._seen: dict[int, str] = {}  # node -> the identity it first showed
         self._lent: dict[str, int] = {}  # identity -> the node it is on
         self._told: set[tuple[str, int]] = set()
+        if self.kind not in get_args(Identity):
+            raise InputError(f"identity = {self.kind!r}: must be one of {', '.join(get_args(Identity))}")
 
     def refresh(self, grid: Grid) -> list[Event]:
         """Look who is online now."""
@@ -89,11 +91,20 @@ class Roster:
         """Wait until `count` clients are online; nobody gets a number before, so that numbers do not depend on who
         was first."""
         end = clock() + seconds
-        while (online := len({member.identity for _, member in self._members(grid)})) < count:
+        while (welcome := self._welcome(grid))[0] < count:
             if clock() >= end:
-                raise EngineError(f"only {online} of {count} clients came within {seconds:g} s")
+                strangers = f"; {welcome[1]} nodes have keys this run does not know" if welcome[1] else ""
+                raise EngineError(
+                    f"only {welcome[0]} of {count} clients came within {seconds:g} s{strangers}"
+                )
             sleep(min(0.5, max(end - clock(), 0.0)))
         return self.refresh(grid)
+
+    def _welcome(self, grid: Grid) -> tuple[int, int]:
+        """How many that are online now have a place, or could get one; and how many others there are."""
+        here, known = {m.identity for _, m in self._members(grid)}, {m.identity for m in self.members}
+        new = min(len(here - known), self.places - len(self.members))
+        return len(here & known) + new, len(here - known) - new
 
     def to_json(self) -> str:
         """For the run's record."""

@@ -35,6 +35,7 @@ class Rounds:
     present: set[int]
     retries: int
     patience: float = 60.0  # seconds to wait for anybody to come online before a retry
+    barren: int = 0  # rounds in a row in which no reply was let in
 
     def run(self, rounds: int, evaluate_every: int, evaluate_fn: EvaluateFunction | None) -> str:
         """Go on to this round; "finished", or why it stopped before."""
@@ -59,10 +60,16 @@ class Rounds:
                 record, tested, self.apps.drain_events(), server, time.perf_counter() - started, last, central
             )
             settle()
+            self.barren = 0 if full.facts.get("participants") else self.barren + 1
             log(INFO, "flockwise: round %d/%d: %s", server.round, rounds, _told(full))
             for event in full.events:
                 who = "" if event.client is None else f" (client {event.client})"
                 log(INFO, "flockwise:   %s: %s%s", event.kind, printable(event.message), who)
+            if self.barren > self.retries and not last:
+                why = f"round {server.round}: no reply could be used, {self.barren} rounds in a row"
+                log(WARNING, "flockwise: %s; everything is saved", why)
+                self.book.stop(server, [], why)
+                return why
         self.book.finish(self.roster, self.apps.samples)
         return "finished"
 
@@ -75,7 +82,7 @@ class Rounds:
             if replies:
                 break
             attempt += 1
-            why = _nobody(self.apps.events[before:])
+            why = _nobody(self.apps.events[before:], self.roster)
             if attempt > self.retries:
                 raise EngineError(f"round {plan.round}: {why}, {attempt} times")
             log(
@@ -95,7 +102,11 @@ class Rounds:
         return record
 
     def _look_around(self) -> None:
-        self.apps.events += self.roster.refresh(self.grid)
+        changes = self.roster.refresh(self.grid)
+        for event in changes:
+            if event.kind == "refused":  # told at once: the round may never close
+                log(WARNING, "flockwise: %s", printable(event.message))
+        self.apps.events += changes
         self.present.clear()
         self.present.update(self.roster.nodes)
         self.book.clients(self.roster, self.apps.samples)
@@ -107,9 +118,11 @@ class Rounds:
             log(WARNING, "flockwise: %s", nobody)
 
 
-def _nobody(events: list[Event]) -> str:
-    """Why a round has no reply: nobody answered, or nothing that came could be read."""
+def _nobody(events: list[Event], roster: Roster) -> str:
+    """Why a round has no reply: nobody is there, nobody answered, or nothing that came could be read."""
     rejected = [event for event in events if event.kind == "rejected"]
+    if not rejected and not roster.nodes:
+        return "none of this run's clients is online (a node is known by its key)"
     if not rejected:
         return "nobody answered"
     first = rejected[0]

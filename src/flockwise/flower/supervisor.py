@@ -4,13 +4,16 @@ import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from flockwise.errors import EngineError, RunError
 from flockwise.flower.command import flwr
 from flockwise.store import Run, open_run
+from flockwise.terminal import printable
 
 _ENDED = ("finished", "stopped")
 _PATIENCE = 20  # times in a row that a SuperLink may not answer before we give up
+_BARREN = 2  # submissions in a row that close no round; the next one would not either
 
 
 def supervise(
@@ -21,19 +24,31 @@ def supervise(
 
     `run` is the directory that the app's `Flocks(run=...)` writes; it must be visible from here, that is, on
     the machine of the SuperLink or on a shared disk. The app is submitted again when its ServerApp died or
-    failed, at most `restarts` times.
+    failed, at most `restarts` times; not if two submissions in a row closed no round, or a person stopped it.
     """
-    path = Path(run)
+    path, barren = Path(run), 0
     for attempt in range(restarts + 1):
+        before = _rounds(path)
         number = _patiently(lambda: submit(app, superlink, run_config, home), 5 * pause if attempt else None)
         say(f"submitted as Flower run {number}" + (f" (restart {attempt} of {restarts})" if attempt else ""))
         ended = _watch(path, superlink, number, home, pause, say)
         found = _opened(path)
-        if found is not None and found.state in _ENDED:
+        # The directory may hold an earlier run, which says nothing of how this submission went.
+        if found is not None and found.state in _ENDED and ended in (*_ENDED, "finished:completed"):
             _settle(superlink, number, home)
             return found
-        say(f"Flower run {number} is over before its time: {ended}")
+        if ended == "finished:stopped":
+            raise EngineError(
+                f"Flower run {number} was stopped by hand; the same command goes on with {path}"
+            )
+        why = _reason(superlink, number, home)
+        say(f"Flower run {number} is over before its time: {ended}" + (f": {why}" if why else ""))
         _stop(superlink, number, home)
+        barren = 0 if _rounds(path) > before else barren + 1
+        if barren == _BARREN:
+            raise EngineError(
+                f"gave up: {barren} submissions in a row closed no round: {why or ended}; see `flwr log {number}`"
+            )
     raise EngineError(
         f"{path}: gave up after {restarts} restarts; see `flwr log` and `flockwise show {path}`"
     )
@@ -48,9 +63,21 @@ def submit(app: str | Path, superlink: str, run_config: str = "", home: Path | N
 
 def status(superlink: str, number: str, home: Path | None = None) -> str:
     """What the SuperLink says of a run, such as `running` or `finished:failed`."""
-    answer = flwr("list", superlink, "--run-id", number, home=home)
-    runs = answer.get("runs") or [{}]
-    return str(runs[0].get("status", "unknown"))
+    return str(_listed(superlink, number, home).get("status", "unknown"))
+
+
+def _reason(superlink: str, number: str, home: Path | None) -> str:
+    """What the SuperLink knows of why a run failed, in one line."""
+    try:
+        told = str(_listed(superlink, number, home).get("status-details") or "")
+    except EngineError:
+        return ""
+    return printable(told.strip().splitlines()[-1][:300]) if told.strip() else ""
+
+
+def _listed(superlink: str, number: str, home: Path | None) -> dict[str, Any]:
+    runs = flwr("list", superlink, "--run-id", number, home=home).get("runs") or [{}]
+    return dict(runs[0])
 
 
 def _watch(
@@ -64,7 +91,7 @@ def _watch(
             state, rounds = found.state, found.rounds.tolist()
             if rounds and rounds[-1] > told:
                 told = rounds[-1]
-                say(f"round {told} of {found.config.get('rounds')}")
+                say(f"round {told} of {found.goal}")
             began = began or state == "running"
             if began and state != "running":
                 return state  # its writer is gone, whatever the SuperLink still believes
@@ -88,6 +115,11 @@ def _patiently(ask: Callable[[], str], pause: float | None) -> str:
         except EngineError:
             time.sleep(pause or 0.0)
     return ask()
+
+
+def _rounds(path: Path) -> int:
+    found = _opened(path)
+    return int(found.rounds[-1]) if found is not None and len(found.rounds) else 0
 
 
 def _opened(path: Path) -> Run | None:

@@ -17,7 +17,7 @@ def headline(run: Run, known: Places) -> dict[str, Any]:
     before = _newest(accuracy[rounds < turn]) if turn is not None else None
     numbers = {
         "rounds": int(rounds[-1]) if len(rounds) else 0,
-        "planned": whole(run.config.get("rounds")),
+        "planned": whole(run.goal),
         "clients": len(run.clients) or known.places.shape[1],
         "accuracy": number(_newest(accuracy), 4),
         "before": number(before, 4),

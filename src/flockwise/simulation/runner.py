@@ -82,8 +82,7 @@ def resume(
     found = open_run(path)
     directory = Path(found.environment.get("directory", "."))
     config = parse_config(found.config, directory=directory)
-    asked = found.about.get("goal", "")  # of an earlier resume
-    goal = rounds or (int(asked) if asked.isdecimal() and len(asked) < 10 else config.rounds)
+    goal = rounds or found.goal or config.rounds
     config = config.model_copy(update={"rounds": goal})
     if workers is not None:
         config = config.model_copy(update={"engine": config.engine.model_copy(update={"workers": workers})})
@@ -183,6 +182,7 @@ def _loop(
                 state = "stopped"
                 break
     except BaseException as error:
+        writer.events(server.round, _told_by(parts.engine))  # what led to it
         writer.about(state="failed", error=f"{type(error).__name__}: {error}"[:500])
         raise
     writer.about(state=state)
@@ -203,8 +203,13 @@ def one_round(parts: Parts) -> tuple[RoundRecord, list[Event]]:
             events += lost
             record = parts.server.tell(arrived)
         if record is not None:
-            drain = getattr(parts.engine, "drain_events", None)  # what an engine with real nodes has to tell
-            return record, [*events, *(drain() if drain else [])]
+            return record, [*events, *_told_by(parts.engine)]
+
+
+def _told_by(engine: Any) -> list[Event]:
+    """What an engine with real nodes has to tell."""
+    drain = getattr(engine, "drain_events", None)
+    return drain() if drain else []
 
 
 def ground_truth(federation: "Federation", attackers: frozenset[int]) -> np.ndarray | None:

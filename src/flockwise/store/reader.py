@@ -82,6 +82,14 @@ class Run:
         state = self.about.get("state", "unknown")
         return "interrupted" if state == "running" and not files.is_locked(self.path) else state
 
+    @property
+    def goal(self) -> int | None:
+        """The last round that was asked for: the config's, unless the run went on to another."""
+        asked, planned = self.about.get("goal", ""), self.config.get("rounds")
+        if asked.isdecimal() and len(asked) < 10:
+            return int(asked)
+        return planned if type(planned) is int else None
+
     @cached_property
     def clients(self) -> list[dict[str, Any]]:
         """One record per client: name, truth (or None), attacker, sample counts, address, hour, user."""
