@@ -162,7 +162,10 @@ FIGURES = (
 
 READING = """
 - The paper gives neither local epochs nor batch size nor learning rate: 1 epoch and batches of 32, as in the examples of
-  the authors' framework, and plain gradient descent with learning rate 0.05.
+  the authors' framework, and plain gradient descent with learning rate 0.05. (The framework's examples use Adam, which we
+  do not have.) The mean of models that learn different majority classes with batch normalisation is slow to become one: AVG
+  is at chance in round 5 and takes off around round 10. With 0.01 it was still at chance after three rounds, when that
+  trial was stopped.
 - MobileNet is the one of the paper it cites, and of Keras, which the authors use: its first layer halves the 32x32 image,
   so that 1x1 is left of it in the end (`mobilenet-original`).
 - Its resolution r grows with the size of communities; ours is 1 / r. Figure 3's axis values are not printed: 0.8, 0.9
