@@ -67,6 +67,13 @@ def test_a_page_shows_every_cell_also_those_not_run() -> None:
     assert text.count(NOT_RUN + " |") >= 167
 
 
+def test_a_cell_that_has_not_been_run_takes_one_line_with_all_that_is_published() -> None:
+    text = page(PAPERS["fl-hc"], [])
+    numbers = "accuracy after clustering; accuracy at round 50; clients at 99% after clustering; clients at 99% at round 50"
+    assert f"| cf 0.1, n 1 | {numbers}; flocks | 91.10; 98.50; 62; 83; - | | | | {NOT_RUN} |" in text
+    assert text.count("| cf 1, n 10 |") == 3  # once in each of Tables I to III
+
+
 @pytest.mark.parametrize("name", PAPERS)
 def test_claims_wait_for_their_cells(name: str) -> None:
     paper = PAPERS[name]

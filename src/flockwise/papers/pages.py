@@ -118,7 +118,8 @@ def _tables(rows: Sequence[Row], verdicts: bool) -> list[str]:
         last = " verdict |" if verdicts else ""
         parts += [f"### {_heading(table)}", "", f"| cell | number | published | ours | difference | seeds |{last}",
                   "|---|---|---|---|---|---|" + ("---|" if verdicts else "")]  # fmt: skip
-        parts += [_line(row, verdicts) for row in mine]
+        for cell in dict.fromkeys(row.cell.name for row in mine):
+            parts += _lines([row for row in mine if row.cell.name == cell], verdicts)
         parts.append("")
     return parts
 
@@ -127,21 +128,34 @@ def _heading(table: str) -> str:
     return table if table[:1].isalpha() and " " in table else f"Table {table}"
 
 
+def _lines(rows: Sequence[Row], verdicts: bool) -> list[str]:
+    """A line for each number of a cell; a single one where nothing has been run."""
+    if any(row.verdict != NOT_RUN for row in rows):
+        return [_line(row, verdicts) for row in rows]
+    names = "; ".join(row.measure.name for row in rows)
+    published = "; ".join(_published(row) or "-" for row in rows) if any(map(_published, rows)) else ""
+    return [f"| {rows[0].cell.name} | {names} | {published} | | | | {NOT_RUN} |"]
+
+
 def _line(row: Row, verdicts: bool) -> str:
-    ours = "" if row.mean is None else _number(row.mean)
+    ours = "" if row.mean is None else _number(row.mean, row.measure.kind)
     if row.half_width is not None:
-        ours += f" ± {_number(row.half_width)}"
+        ours += f" ± {_number(row.half_width, row.measure.kind)}"
     difference = "" if row.difference is None else f"{row.difference:+.4g}"
-    published = "" if row.measure.published is None else _number(row.measure.published)
     last = f" {row.verdict} |" if verdicts else ""
     return (
-        f"| {row.cell.name} | {row.measure.name} | {published} | {ours} | {difference} "
+        f"| {row.cell.name} | {row.measure.name} | {_published(row)} | {ours} | {difference} "
         f"| {len(row.values) or ''} |{last}"
     )
 
 
-def _number(value: float) -> str:
-    return f"{value:.2f}" if abs(value) >= 10 else f"{value:.3g}"
+def _published(row: Row) -> str:
+    return "" if row.measure.published is None else _number(row.measure.published, row.measure.kind)
+
+
+def _number(value: float, kind: str) -> str:
+    """Percent to two digits, also beside a ten; counts and the like as they are."""
+    return f"{value:.2f}" if kind == "percent" and abs(value) >= 10 else f"{value:.3g}"
 
 
 def _figures(paper: Paper, found: Sequence[Result], pages: Path) -> list[tuple[str, str]]:
