@@ -42,10 +42,10 @@ def test_a_record_comes_back_with_its_names_shapes_dtypes_and_values(shapes, see
         np.testing.assert_array_equal(back[name].numpy(), array)
 
 
-def test_weight_and_bias_are_one_layer_and_running_statistics_none():
+def test_weight_and_bias_are_one_layer_and_running_statistics_each_one():
     names = ["a.weight", "a.bias", "bn.weight", "bn.running_mean", "0", "1"]
     layout = Layout.of(ArrayRecord({name: Array(np.zeros(2, np.float32)) for name in names}))
-    assert layout.layers == ((0, 4), (4, 6), (8, 10), (10, 12))
+    assert layout.layers == ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12))
 
 
 def test_arrays_of_other_order_and_dtype_are_read_right():

@@ -1,6 +1,7 @@
 """Samples, orders and slow but sure training for the tests of the trainers."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import torch
@@ -26,14 +27,15 @@ def vector_of(module):
 
 
 def plain_loop(module, x, y, orders, recipe, dtype=torch.float32):
-    """The usual loop with torch.optim.SGD on a copy; the vector and the mean loss of the last epoch."""
+    """The usual loop with torch.optim on a copy; the vector and the mean loss of the last epoch."""
     module = copy.deepcopy(module).to(dtype)
     images = torch.from_numpy(x).to(dtype)
     images = images.permute(0, 3, 1, 2).contiguous() if images.dim() == 4 else images
     start = [p.detach().clone() for p in module.parameters()]
-    optimiser = torch.optim.SGD(
-        module.parameters(), recipe.learning_rate, recipe.momentum, weight_decay=recipe.weight_decay
-    )
+    kind = {"sgd": partial(torch.optim.SGD, momentum=recipe.momentum), "adam": torch.optim.Adam}[
+        recipe.optimizer
+    ]
+    optimiser = kind(module.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
     module.train()
     for order in orders:
         total = 0.0

@@ -8,7 +8,7 @@ from flockwise.errors import InputError
 from flockwise.models import Layout, build
 from flockwise.training import Recipe, choose_trainer
 from flockwise.training.generic import GenericTrainer
-from tests.training.networks import orders_of, plain_loop, samples
+from tests.training.networks import orders_of, plain_loop, relative_to_update, samples
 
 RECIPES = [
     Recipe(2, 4, 0.1),
@@ -32,6 +32,42 @@ def test_it_equals_the_usual_loop(name, shape, recipe):
     expected, expected_loss = plain_loop(module, x, y, orders, recipe)
     np.testing.assert_allclose(vector, expected, atol=2e-6, rtol=1e-4)
     assert loss == pytest.approx(expected_loss, rel=1e-5)
+
+
+@pytest.mark.parametrize("name, close", [("softmax", 0.001), ("cnn", 0.02), ("mobilenet", 0.1)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_adam_takes_the_steps_of_torchs_own(name, close, compiled):
+    shape = (3, 16, 16)
+    module = build(name, shape, 3, seed=0)
+    x, y = samples(shape, 16)
+    start, orders = Layout.of(module).read(module), orders_of(16, 1)
+    for recipe in (
+        Recipe(1, 8, 0.001, optimizer="adam"),
+        Recipe(1, 8, 0.001, weight_decay=0.05, proximal=0.5, optimizer="adam"),
+    ):
+        vector, loss = GenericTrainer(module, shape, compiled=compiled).train(start, x, y, orders, recipe)
+        expected, expected_loss = plain_loop(module, x, y, orders, recipe)
+        # A gradient of almost nothing takes a whole step, up or down as it was rounded.
+        assert relative_to_update(vector, expected, start) < close
+        assert loss == pytest.approx(expected_loss, rel=close)
+
+
+def test_adam_starts_anew_with_every_client():
+    module = build("softmax", (1, 8, 8), 3, seed=0)
+    x, y = samples((1, 8, 8), 10)
+    trainer, start = GenericTrainer(module, (1, 8, 8)), Layout.of(module).read(module)
+    recipe = Recipe(1, 4, 0.01, optimizer="adam")
+    first = trainer.train(start, x, y, orders_of(10, 1), recipe)
+    trainer.train(start, x, y[::-1].copy(), orders_of(10, 1), Recipe(1, 4, 0.1))
+    again = trainer.train(start, x, y, orders_of(10, 1), recipe)
+    np.testing.assert_array_equal(first[0], again[0])
+    assert first[1] == again[1]
+
+
+def test_adam_is_trained_by_torch_and_it_says_so():
+    module = build("softmax", (1, 8, 8), 3, seed=0)
+    trainer, why = choose_trainer(module, (1, 8, 8), Recipe(1, 4, 0.01, optimizer="adam"))
+    assert isinstance(trainer, GenericTrainer) and "Adam" in why
 
 
 def test_feature_vectors_are_trained_too():
@@ -148,12 +184,18 @@ def test_wrong_shapes_are_refused():
         ("momentum", 1.0),
         ("weight_decay", float("nan")),
         ("proximal", -0.1),
+        ("optimizer", "adagrad"),
     ],
 )
 def test_an_impossible_recipe_names_its_field(field, value):
     fields = {"epochs": 1, "batch_size": 10, "learning_rate": 0.1} | {field: value}
     with pytest.raises(InputError, match=f"{field} = "):
         Recipe(**fields)
+
+
+def test_momentum_is_not_adams():
+    with pytest.raises(InputError, match=r"momentum = 0\.9: .* leave it out"):
+        Recipe(1, 10, 0.1, momentum=0.9, optimizer="adam")
 
 
 def _normalised_rows() -> nn.Module:

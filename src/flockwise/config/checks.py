@@ -14,7 +14,7 @@ from flockwise.errors import ConfigError, PluginError
 def check(config: Config, directory: Path | None) -> None:
     """Raise ConfigError if the config cannot be run."""
     faults: list[str] = []
-    for test in (_data, _split, _model, _strategy, _aggregation, _attack, _faults):
+    for test in (_data, _split, _model, _training, _strategy, _aggregation, _attack, _faults):
         try:
             test(config, directory)
         except PluginError as error:
@@ -51,6 +51,14 @@ def _model(config: Config, directory: Path | None) -> None:
     from flockwise.models import MODELS
 
     plugins.find("models", config.model.name, MODELS, directory)
+
+
+def _training(config: Config, directory: Path | None) -> None:
+    section = config.training
+    if section.optimizer == "adam" and section.momentum:
+        raise ConfigError(
+            f"training.momentum = {section.momentum}: is for training.optimizer = 'sgd'; Adam has its own, leave it out"
+        )
 
 
 def _strategy(config: Config, directory: Path | None) -> None:

@@ -58,6 +58,7 @@ class Training(Section):
     momentum: float = Field(0.0, ge=0, lt=1)
     weight_decay: float = Field(0.0, ge=0)
     proximal: float = Field(0.0, ge=0, description="mu of FedProx")
+    optimizer: Literal["sgd", "adam"] = Field("sgd", description="adam starts anew in every round")
 
 
 class Sampling(Section):

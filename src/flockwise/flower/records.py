@@ -13,7 +13,7 @@ from flockwise.types import Vector
 
 _NUMPY = "numpy.ndarray"  # the only serialisation Flower's own records use
 _HEADER = 4096  # bytes an .npy header may take
-_STATISTICS = ("running_mean", "running_var")  # of batch normalisation: averaged, but no layer of their own
+_STATISTICS = ("running_mean", "running_var")  # of batch normalisation
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ class Layout:
 
     @property
     def layers(self) -> tuple[tuple[int, int], ...]:
-        """First and last parameter of each layer; `a.weight` and `a.bias` are one, unnamed arrays each their own."""
+        """First and last number of each layer: `a.weight` and `a.bias` are one, all other arrays each one."""
         spans: dict[str, list[int]] = {}
         for entry in self.entries:
             stem, dot, last = entry.name.rpartition(".")
-            if last not in _STATISTICS:
-                spans.setdefault(stem if dot else entry.name, []).extend((entry.start, entry.stop))
+            name = stem if dot and last not in _STATISTICS else entry.name
+            spans.setdefault(name, []).extend((entry.start, entry.stop))
         return tuple((min(ends), max(ends)) for ends in spans.values())
 
     def vector(self, record: ArrayRecord) -> Vector:

@@ -81,7 +81,9 @@ class Clustered:
     power: float = 1.0
     min_separation: float = 0.0
     refine: float | None = None
-    describe: Callable[[np.ndarray, Labels], Mapping[str, float]] | None = None
+    describe: Callable[[Square, np.ndarray, Labels], Mapping[str, float]] | None = (
+        None  # compared, taken, found
+    )
     draw: Callable[[np.ndarray], Mapping[str, np.ndarray]] | None = None
 
     def find(self, known: Known, round: int) -> Found:
@@ -96,7 +98,7 @@ class Clustered:
         if self.refine is not None and self.takes != "points":
             labels = self._refined(square, taken, labels)
         apart = separation(square, labels, self.measure.kind)
-        facts = {"separation": apart, **(self.describe(taken, labels) if self.describe else {})}
+        facts = {"separation": apart, **(self.describe(square, taken, labels) if self.describe else {})}
         if 0.0 < self.min_separation > apart:  # 0: whatever was found stands, however mixed
             labels = np.zeros_like(labels)
         return Found(known.clients, labels, square, facts, self.draw(taken) if self.draw else {})

@@ -26,6 +26,7 @@ from flockwise.pieces.measures import MEASURES
 from flockwise.pieces.schedule import Every
 from flockwise.server.method import Method
 from flockwise.strategies.options import Options, Setting
+from flockwise.types import Labels, Square
 
 
 class CommunitiesOptions(Options):
@@ -47,9 +48,9 @@ def communities(options: CommunitiesOptions, setting: Setting) -> Method:
             "choose a rule without a root set, such as 'geometric-median'"
         )
 
-    def describe(graph: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    def describe(distances: Square, graph: np.ndarray, labels: Labels) -> dict[str, float]:
         quality = modularity(graph, labels, options.resolution)
-        return {"modularity": quality, "silhouette": silhouette(1.0 - graph, labels)}
+        return {"modularity": quality, "silhouette": silhouette(distances, labels)}
 
     return Method(
         name="communities",

@@ -57,7 +57,7 @@ def flic(options: FlicOptions, setting: Setting) -> Method:
             takes="similarity",
             min_separation=options.min_separation,
             refine=options.refine,
-            describe=lambda graph, labels: {
+            describe=lambda compared, graph, labels: {
                 "modularity": modularity(graph, labels, options.resolution, self_loops=options.self_loops)
             },
         ),

@@ -33,6 +33,8 @@ def choose_trainer(
         raise InputError(f"sample_shape = {sample_shape}: must be (channels, height, width) or (features,)")
     if prefer == "generic":
         reason = "as asked"
+    elif recipe.optimizer != "sgd":
+        reason = "the kernels descend along the gradient; Adam's steps are torch's"
     elif torch.device(device).type != "cpu":
         reason = f"the kernels run on the CPU, not on {device}"
     else:

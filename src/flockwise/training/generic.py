@@ -1,6 +1,6 @@
 """Local training of any module with torch.
 
-Faster than the usual loop because there is no DataLoader and no optimiser object, because images have their
+Faster than the usual loop because there is no DataLoader and, but for Adam, no optimiser object, because images have their
 channels last in memory or in blocks, because 1x1 convolutions are matrix products, because large linear
 layers, 1x1 convolutions and compiled runs take their own steps, because the last layer does without
 autograd, and because convolutions with rectifier and maximum or batch normalisation use the native kernels
@@ -29,6 +29,7 @@ from flockwise.training.normalised import RunSteps, use_normalised, use_run_step
 from flockwise.training.pointwise import PointwiseConv2d, stepping_convolutions, use_pointwise
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
 from flockwise.training.stepping import SteppingLinear, use_stepping
+from flockwise.training.steps import steps_of
 from flockwise.types import Vector
 
 _EVALUATION_BATCH = 256
@@ -78,7 +79,7 @@ class GenericTrainer:
         if self._head:
             self._head.body.train()
         parameters = self._choose_steps(recipe)
-        step = _Steps(parameters, recipe)
+        step = steps_of(parameters, recipe)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(_seed(vector, x, y, orders))
             for epoch, order in enumerate(orders):
@@ -148,10 +149,9 @@ class GenericTrainer:
 
     def _choose_steps(self, recipe: Recipe) -> list[torch.Tensor]:
         """Let layers take their own steps if these need the gradient alone; the other parameters."""
-        plain = not (recipe.momentum or recipe.weight_decay or recipe.proximal)
         for steps in self._stepping:
-            steps.rate = recipe.learning_rate if plain else None
-        own = {id(parameter) for steps in self._stepping if plain for parameter in steps.moved}
+            steps.rate = recipe.learning_rate if recipe.plain else None
+        own = {id(parameter) for steps in self._stepping if recipe.plain for parameter in steps.moved}
         return [parameter for parameter in self._parameters if id(parameter) not in own]
 
     def _tensors(self, x: Samples, y: Classes) -> tuple[torch.Tensor, torch.Tensor]:
@@ -181,31 +181,3 @@ def _takes_one_sample(module: nn.Module, sample_shape: tuple[int, ...]) -> bool:
     except Exception as error:  # whatever else does not fit will show in training, where it is told of
         return "more than 1 value" not in str(error)
     return True
-
-
-class _Steps:
-    """The steps of torch.optim.SGD, plus the pull of FedProx towards the starting point."""
-
-    def __init__(self, parameters: list[torch.Tensor], recipe: Recipe) -> None:
-        self._parameters = parameters
-        self._recipe = recipe
-        self._start = [p.detach().clone() for p in parameters] if recipe.proximal else []
-        self._velocity: list[torch.Tensor] = []
-
-    @torch.no_grad()
-    def __call__(self, gradients: tuple[torch.Tensor, ...]) -> None:
-        """Move the parameters; the gradients may be overwritten."""
-        recipe, moves = self._recipe, list(gradients)
-        if recipe.proximal:
-            drift = torch._foreach_add(self._parameters, self._start, alpha=-1)
-            moves = list(torch._foreach_add(moves, drift, alpha=recipe.proximal))
-        if recipe.weight_decay:
-            moves = list(torch._foreach_add(moves, self._parameters, alpha=recipe.weight_decay))
-        if recipe.momentum:
-            if self._velocity:
-                torch._foreach_mul_(self._velocity, recipe.momentum)
-                torch._foreach_add_(self._velocity, moves)
-            else:
-                self._velocity = [move.clone() for move in moves]
-            moves = self._velocity
-        torch._foreach_add_(self._parameters, moves, alpha=-recipe.learning_rate)

@@ -17,7 +17,7 @@ Orders: TypeAlias = NDArray[np.int64]  # (epochs, n) a permutation of the sample
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of local stochastic gradient descent.
+    """The settings of local training: stochastic gradient descent, or Adam.
 
     `proximal` is the mu of FedProx: the loss gains mu/2 times the squared distance to the model received.
     """
@@ -28,12 +28,24 @@ class Recipe:
     momentum: float = 0.0
     weight_decay: float = 0.0
     proximal: float = 0.0
+    optimizer: str = "sgd"
+
+    @property
+    def plain(self) -> bool:
+        """Whether a step is the learning rate times the gradient and nothing else."""
+        return self.optimizer == "sgd" and not (self.momentum or self.weight_decay or self.proximal)
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
             raise InputError(f"epochs = {self.epochs}: must be at least 1")
         if self.batch_size < 1:
             raise InputError(f"batch_size = {self.batch_size}: must be at least 1; 10 is usual")
+        if self.optimizer not in ("sgd", "adam"):
+            raise InputError(f"optimizer = {self.optimizer!r}: must be sgd or adam")
+        if self.optimizer == "adam" and self.momentum:
+            raise InputError(
+                f"momentum = {self.momentum}: is for optimizer sgd; Adam has its own, leave it out"
+            )
         if not 0 <= self.momentum < 1:
             raise InputError(f"momentum = {self.momentum}: must be at least 0 and below 1; 0.9 is usual")
         for field in ("learning_rate", "weight_decay", "proximal"):

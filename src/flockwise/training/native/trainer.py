@@ -49,6 +49,10 @@ class NativeTrainer:
         """See `Trainer.train`."""
         samples, classes = self._check(vector, x, y)
         check_orders(orders, len(y), recipe)
+        if recipe.optimizer != "sgd":
+            raise InputError(
+                f"optimizer = {recipe.optimizer!r}: the compiled kernels know sgd alone; use GenericTrainer"
+            )
         result = np.array(vector, dtype=np.float32, order="C")
         settings = _Settings(
             recipe.epochs,
