@@ -60,6 +60,14 @@ def test_several_mistakes_are_all_reported() -> None:
     assert "training.batchsize: unknown key; did you mean 'batch_size'?" in text
 
 
+def test_momentum_does_not_go_with_adam() -> None:
+    parse_config({"training": {"optimizer": "adam", "learning_rate": 0.001}})
+    with pytest.raises(ConfigError, match=r"training\.momentum = 0\.9: .* leave it out"):
+        parse_config({"training": {"optimizer": "adam", "momentum": 0.9}})
+    with pytest.raises(ConfigError, match=r"training\.optimizer = 'lion'"):
+        parse_config({"training": {"optimizer": "lion"}})
+
+
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 def test_every_template_is_valid(strategy: str, tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(template(strategy))

@@ -9,6 +9,7 @@ import torch
 from flockwise.data import Dataset
 from flockwise.models import Layout, build
 from flockwise.papers import finished
+from flockwise.papers.communities.paper import _their_silhouette
 from flockwise.papers.finished import Finished
 from flockwise.papers.flic.readers import best_of_last, mean_over
 
@@ -43,3 +44,23 @@ def test_any_model_can_be_judged_on_the_official_test_part(
         expected = module(torch.from_numpy(data.x[10:]).permute(0, 3, 1, 2)).argmax(1).numpy() == data.y[10:]
     found = Finished(run).official(Layout.of(module).read(module))  # type: ignore[arg-type]
     assert found == pytest.approx(expected.mean())
+
+
+def _with_distances(square: list[list[float]], flocks: list[int]) -> Finished:
+    arrays = {"similarity": np.array(square), "flock": np.array(flocks)}
+    run = SimpleNamespace(kept=lambda name: [10], array_at=lambda name, round: arrays[name])
+    return Finished(run)  # type: ignore[arg-type]
+
+
+def test_the_authors_silhouette_counts_a_client_among_its_own() -> None:
+    near, far, never = 2.0, 4.0, np.nan
+    square = [
+        [0, near, far, far, never],
+        [near, 0, far, far, never],
+        [far, far, 0, near, never],
+        [far, far, near, 0, never],
+        [never] * 5,
+    ]
+    # 1 on average to one's own (0 and 2), 4 to the others; by the book it is 2 and 4.
+    assert _their_silhouette(_with_distances(square, [0, 0, 1, 1, 0])) == pytest.approx(0.75)
+    assert _their_silhouette(_with_distances(square, [0, 0, 0, 0, 0])) == 0.0

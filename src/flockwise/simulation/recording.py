@@ -43,15 +43,10 @@ def recorded(
         )  # fmt: skip
         square = arrays.pop("similarity")
         if kept:
-            arrays["similarity"] = square.astype(_smallest_kind(square))
+            small = np.abs(square[np.isfinite(square)]).max(initial=0.0) < np.finfo(np.float16).max
+            arrays["similarity"] = square.astype(np.float16 if small else np.float32)
             arrays["map"] = drawn_map(square)
     return replace(record, facts=facts, arrays=arrays, events=everything)
-
-
-def _smallest_kind(values: np.ndarray) -> type[np.floating]:
-    """The shortest numbers that hold these: deep relative trust multiplies over all layers."""
-    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-    return next((kind for kind in (np.float16, np.float32) if largest < np.finfo(kind).max), np.float64)
 
 
 def accuracy_facts(accuracy: np.ndarray, loss: np.ndarray, counted: np.ndarray) -> dict[str, float]:

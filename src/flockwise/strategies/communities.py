@@ -7,7 +7,8 @@ Clients may change community at any time. It assumes that most clients are heard
 
 Where we differ from the paper and its code: distances are symmetrised and centred (the code computed one
 direction only and lost precision for close models); WNN's weights sum to one; `resolution` multiplies the
-null term, so the paper's value r is our 1 / r.
+null term, so the paper's value r is our 1 / r; the silhouette is the standard one (theirs counts a client among its own
+neighbours).
 """
 
 from typing import Literal

@@ -1,0 +1,32 @@
+"""What a run is put together from."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from torch import nn
+
+import flockwise
+from flockwise.models import Layout
+from flockwise.simulation.assembly import layers_of
+from tests.simulation.small import FLIC
+
+
+def test_weight_and_bias_are_one_layer_and_statistics_of_normalisation_each_one() -> None:
+    module = nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(2, 3))
+    # convolution: 2 + 2; normalisation: 2 + 2, then mean and variance; linear: 6 + 3
+    assert layers_of(Layout.of(module)) == ((0, 4), (4, 8), (8, 10), (10, 12), (12, 21))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_with_adam_learns_and_gives_the_same_bits_for_any_number_of_workers(
+    workers: int, tmp_path: Path
+) -> None:
+    config = {
+        **FLIC, "strategy": {"name": "fedavg"}, "split": {"name": "iid", "clients": 8},
+        "training": {"epochs": 3, "learning_rate": 0.01, "optimizer": "adam"},
+    }  # fmt: skip
+    one = flockwise.run(config, out=tmp_path / "one")
+    many = flockwise.run({**config, "engine": {"workers": workers}}, out=tmp_path / "many")
+    assert one.facts["accuracy"][-1] > 0.8
+    np.testing.assert_array_equal(one.checkpoint()["models"], many.checkpoint()["models"])
