@@ -1,12 +1,14 @@
 """Steps along gradients that autograd has computed: what torch.optim.SGD and Adam do, plus the pull of FedProx."""
 
 from collections.abc import Callable
-from functools import partial
 
 import torch
+from torch.optim.adam import adam
+from torch.torch_version import TorchVersion
 
 from flockwise.training.recipe import Recipe
 
+_FUSED = TorchVersion(torch.__version__) >= "2.4"  # one pass over the model instead of ten
 Gradients = tuple[torch.Tensor, ...]
 
 
@@ -53,21 +55,31 @@ class Descent(_Steps):
 
 
 class Adam(_Steps):
-    """The steps of torch.optim.Adam with its own settings; its memory starts anew in every round."""
+    """The steps of torch.optim.Adam with its own settings; its memory starts anew in every round.
+
+    Its function and not its class, which would load torch's compiler for a second or two.
+    """
 
     def __init__(self, parameters: list[torch.Tensor], recipe: Recipe) -> None:
         super().__init__(parameters, recipe)
-        make = partial(torch.optim.Adam, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
-        try:  # one pass over the model instead of ten
-            self._optimiser = make(parameters, fused=True)
-        except RuntimeError:  # before torch 2.4 only on graphics cards
-            self._optimiser = make(parameters)
+        self._means = [torch.zeros_like(parameter) for parameter in parameters]
+        self._squares = [torch.zeros_like(parameter) for parameter in parameters]
+        self._steps = [torch.zeros((), device=parameter.device) for parameter in parameters]
 
     @torch.no_grad()
     def __call__(self, gradients: Gradients) -> None:
         """One step."""
-        for parameter, gradient in zip(self._parameters, self._pulled(gradients), strict=True):
-            same = gradient.stride() == parameter.stride()  # memory is gone through as it lies
-            parameter.grad = gradient if same else torch.empty_like(parameter).copy_(gradient)
-        self._optimiser.step()
-        self._optimiser.zero_grad()
+        adam(
+            self._parameters,
+            [_laid_like(*pair) for pair in zip(self._pulled(gradients), self._parameters, strict=True)],
+            self._means, self._squares, [], self._steps,
+            fused=_FUSED, amsgrad=False, beta1=0.9, beta2=0.999, lr=self._recipe.learning_rate,
+            weight_decay=self._recipe.weight_decay, eps=1e-8, maximize=False,
+        )  # fmt: skip
+
+
+def _laid_like(gradient: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
+    """Fused steps go through memory as it lies."""
+    return (
+        gradient if gradient.stride() == parameter.stride() else torch.empty_like(parameter).copy_(gradient)
+    )

@@ -82,7 +82,9 @@ READING = """
 - Tables IV to VI report the best of several thresholds without naming them. In Tables V and VI we cut by the gap in the
   distances (`threshold = "auto"`), which needs no number. Pathological clients (Table IV) have no such gap, and would stay
   one flock; there we merge until 45 flocks are left, as many as there are pairs of digits. At `short`, more flocks are
-  better up to about the number of pairs, and then change little.
+  better up to about the number of pairs, and then change little. With the cosine these are the pairs of digits almost
+  exactly, the same flocks with all three linkages, and far better than published: the paper's few clients at 99 % look like
+  those of few large clusters.
 - The pilot, with this reading: threshold 3.0 gives 70 clusters after 1 round, 7 after 3 and the right 4 after 10, where
   the automatic cut gives 4 each time; accuracy right after clustering stays 0.7 to 1.6 points below the paper's,
   whatever is averaged (two clients of each cluster, all 25, standardised inputs). At full, 56 flocks after 1 round leave
