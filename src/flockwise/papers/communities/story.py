@@ -1,5 +1,6 @@
 """What the communities paper claims, how its figures are drawn, and how we read what it leaves open."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from flockwise.papers.cells import Claim, Figure, Means
@@ -135,10 +136,13 @@ def _histogram(row: str) -> Draw:
         if result is None or row not in result.arrays:
             return None
         top = 1.0 if row == "normalised" else result.arrays["raw range"][0][1]
-        bins = [f"{(i + 1) * top / 10:.2g}" for i in range(10)]
+        power = math.floor(math.log10(top)) if top > 0 else 0
+        bins = [f"{(i + 1) * top / 10 / 10.0**power:.2g}" for i in range(10)]
         rounds = [f"{r:.0f}" for r in result.arrays["rounds"][0]]
-        return heat_map(f"Pairs of clients by similarity, {row}", "similarity up to", "round",
-                        result.arrays[row], bins, rounds)  # fmt: skip
+        axis = f"similarity up to, times 1e{power}" if power else "similarity up to"
+        return heat_map(
+            f"Pairs of clients by similarity, {row}", axis, "round", result.arrays[row], bins, rounds
+        )
 
     return draw
 
