@@ -1,8 +1,8 @@
 """What counts as a layer in deep relative trust: which reading finds the communities in a run's models.
 
 Compares readings on the models that clients sent in the rounds a run has kept, for example of
-    flockwise run src/flockwise/papers/communities/base.toml --set strategy.attribution=avg --set rounds=7 \
-        --set 'checkpoint.at=[1, 2, 3, 4, 5, 6, 7]' --out runs/layers
+    flockwise run src/flockwise/papers/communities/base.toml --set strategy.attribution=avg --set rounds=2 \
+        --set 'checkpoint.at=[1, 2]' --out runs/layers
     python benchmarks/community_layers.py runs/layers
 and prints the adjusted Rand index of the communities of each round.
 """

@@ -9,7 +9,7 @@ import torch
 from flockwise.data import Dataset
 from flockwise.models import Layout, build
 from flockwise.papers import finished
-from flockwise.papers.communities.paper import _their_silhouette
+from flockwise.papers.communities.paper import their_silhouette
 from flockwise.papers.finished import Finished
 from flockwise.papers.flic.readers import best_of_last, mean_over
 
@@ -62,5 +62,5 @@ def test_the_authors_silhouette_counts_a_client_among_its_own() -> None:
         [never] * 5,
     ]
     # 1 on average to one's own (0 and 2), 4 to the others; by the book it is 2 and 4.
-    assert _their_silhouette(_with_distances(square, [0, 0, 1, 1, 0])) == pytest.approx(0.75)
-    assert _their_silhouette(_with_distances(square, [0, 0, 0, 0, 0])) == 0.0
+    assert their_silhouette(_with_distances(square, [0, 0, 1, 1, 0])) == pytest.approx(0.75)
+    assert their_silhouette(_with_distances(square, [0, 0, 0, 0, 0])) == 0.0

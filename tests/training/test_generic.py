@@ -70,6 +70,18 @@ def test_adam_is_trained_by_torch_and_it_says_so():
     assert isinstance(trainer, GenericTrainer) and "Adam" in why
 
 
+def test_the_native_kernels_refuse_adam():
+    module = build("softmax", (1, 8, 8), 3, seed=0)
+    trainer, _ = choose_trainer(module, (1, 8, 8), Recipe(1, 4, 0.01), prefer="native")
+    if isinstance(trainer, GenericTrainer):
+        pytest.skip("no compiler")
+    x, y = samples((1, 8, 8), 4)
+    with pytest.raises(InputError, match="optimizer = 'adam'"):
+        trainer.train(
+            Layout.of(module).read(module), x, y, orders_of(4, 1), Recipe(1, 4, 0.01, optimizer="adam")
+        )
+
+
 def test_feature_vectors_are_trained_too():
     module = nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 3))
     x, y = samples((5,), 9)

@@ -1,6 +1,6 @@
 """Local training of any module with torch.
 
-Faster than the usual loop because there is no DataLoader and, but for Adam, no optimiser object, because images have their
+Faster than the usual loop because there is no DataLoader and no optimiser object, because images have their
 channels last in memory or in blocks, because 1x1 convolutions are matrix products, because large linear
 layers, 1x1 convolutions and compiled runs take their own steps, because the last layer does without
 autograd, and because convolutions with rectifier and maximum or batch normalisation use the native kernels

@@ -72,7 +72,7 @@ def _measures(silhouette: float | None = None) -> tuple[Measure, ...]:
         Measure("adjusted Rand index", _communities_found, None, "number"),
         Measure("accuracy of the global model", global_model_accuracy, None),
         Measure("silhouette", lambda f: f.fact("silhouette"), None, "number"),
-        Measure("silhouette as the authors compute it", _their_silhouette, silhouette, "number"),
+        Measure("silhouette as the authors compute it", their_silhouette, silhouette, "number"),
     )
 
 
@@ -105,7 +105,7 @@ def _communities_found(finished: Finished) -> float:
     return adjusted_rand(labels[placed], truth[placed])
 
 
-def _their_silhouette(finished: Finished) -> float:
+def their_silhouette(finished: Finished) -> float:
     """The authors' code counts a client, at distance 0, among the members of its own community; 0 for a single one.
 
     Of the last round whose distances are on record.
