@@ -91,6 +91,19 @@ def test_a_claim_is_judged_on_our_numbers() -> None:
     assert verdicts["FLIC stands at 60 attackers where the median falls"] == REACHED
 
 
+@pytest.mark.parametrize("ifca, expected", [(20.0, REACHED), (26.0, MISSED), (None, NOT_RUN)])
+def test_ifca_is_compared_by_the_global_model_as_in_the_paper(ifca: float | None, expected: str) -> None:
+    paper = PAPERS["communities"]
+    scores = {"avg": 30.0, "1nn": 25.0, "wnn": 25.0, "late": 28.0, "ifca": ifca}
+    results = [
+        _result("Figure 4", f"{name}, 100%", **{"accuracy of the global model": score})
+        for name, score in scores.items() if score is not None
+    ]  # fmt: skip
+    verdicts = dict(claim_verdicts(paper, rows_of(paper.cells("full"), results, "full")))
+    (found,) = (v for claim, v in verdicts.items() if claim.startswith("IFCA's global model"))
+    assert found == expected
+
+
 def test_the_overview_has_every_table(tmp_path: Path) -> None:
     text = overview(list(PAPERS.values()), tmp_path)
     for paper in PAPERS.values():
