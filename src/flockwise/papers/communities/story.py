@@ -187,5 +187,10 @@ SCALES = """
 NOTES = """
 - Figure 2 compares a trial with raw similarities, (max - distance)^3, to one with normalised ones. These are the same
   numbers times a factor, which modularity does not see: both trials are one run, and only the axis differs.
+- Our WNN is 1NN here, to the last digit of every number with all clients: its weights, exp(-distance), sum to one, and
+  other communities are so much further than a client's own that theirs are nothing. The paper's eq. 4 divides by the number
+  of communities once more, which makes the model smaller every round; that may be why its WNN is worse than 1NN.
+- The paper compares IFCA by its global model. The two models of IFCA start from different random weights, and their mean
+  has learnt nothing, though each of them is worth as much as a community's model (accuracy on the official test part).
 - Figures 5a and 6 judge the global model every five rounds (`short`: three), on the official test part.
 """
