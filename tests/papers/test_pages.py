@@ -118,6 +118,13 @@ def test_drawings_are_well_formed_and_escape_words() -> None:
         ElementTree.fromstring(drawing)
 
 
+def test_lines_that_hide_each_other_are_drawn_once_with_both_names() -> None:
+    line = [(0.0, 1.0), (1.0, 2.0)]
+    chart = line_chart("t", "x", "y", [("1nn", line), ("avg", [(0.0, 1.0), (1.0, 3.0)]), ("wnn", line)])
+    assert chart.count("<polyline") == 2
+    assert re.findall(r">([a-z0-9]+)</text>", chart)[-3:] == ["1nn", "wnn", "avg"]
+
+
 def test_the_command_runs_a_table_writes_its_page_and_does_nothing_the_second_time(tmp_path: Path) -> None:
     arguments = ["paper", "flic", "--scale", "smoke", "--table", "Figure 1", "--out", str(tmp_path)]
     first = CliRunner().invoke(app, arguments, catch_exceptions=False)

@@ -7,14 +7,17 @@ from html import escape
 Points = Sequence[tuple[float, float]]
 COLOURS = ("#1f6fb4", "#d1602b", "#2f8f5b", "#8a4fa3", "#b0413e", "#5c6570", "#b38a1d", "#3aa0a8")
 FEW = 8  # points of a line that are marked one by one
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 360, 60, 150, 34, 44
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 660, 360, 60, 170, 34, 44
 
 
 def line_chart(
     title: str, x_label: str, y_label: str, lines: Sequence[tuple[str, Points]],
     y_range: tuple[float, float] | None = None, marks: Sequence[tuple[float, float, str]] = (),
 ) -> str:  # fmt: skip
-    """Named lines over a common x axis; `marks` are points with a word beside them."""
+    """Named lines over a common x axis; `marks` are points with a word beside them.
+
+    Lines that would hide each other are drawn once; their names have one colour.
+    """
     xs = [x for _, points in lines for x, _ in points] + [x for x, _, _ in marks] or [0.0]
     ys = [y for _, points in lines for _, y in points] + [y for _, y, _ in marks] or [0.0]
     low, high = y_range or _padded(min(ys), max(ys))
@@ -32,17 +35,18 @@ def line_chart(
         parts.append(_text(LEFT - 6, down + 4, f"{y:.4g}", "end"))
     for x in _ticks(first, last) if last - first > 1e-6 else [first]:
         parts.append(_text(place(x, low)[0], HEIGHT - BOTTOM + 16, f"{x:.4g}", "middle"))
-    for number, (name, points) in enumerate(lines):
+    row = TOP
+    for number, (names, points) in enumerate(_distinct(lines)):
         colour = COLOURS[number % len(COLOURS)]
         spots = " ".join("{},{}".format(*place(x, y)) for x, y in points)
         parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{spots}"/>')
         if len(points) <= FEW:  # a line of one point has no length
             dots = [place(x, y) for x, y in points]
             parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in dots]
-        parts.append(
-            f'<rect x="{WIDTH - RIGHT + 12}" y="{TOP + 18 * number}" width="10" height="10" fill="{colour}"/>'
-        )
-        parts.append(_text(WIDTH - RIGHT + 27, TOP + 9 + 18 * number, name))
+        for name in names:
+            parts.append(f'<rect x="{WIDTH - RIGHT + 12}" y="{row}" width="10" height="10" fill="{colour}"/>')
+            parts.append(_text(WIDTH - RIGHT + 27, row + 9, name))
+            row += 18
     for x, y, word in marks:
         across, down = place(x, y)
         parts.append(f'<circle cx="{across}" cy="{down}" r="4" fill="#2f8f5b"/>')
@@ -101,6 +105,13 @@ def _svg(parts: list[str], width: int, height: int) -> str:
     size = f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11"'
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
     return "\n".join([opening, *parts, "</svg>"]) + "\n"
+
+
+def _distinct(lines: Sequence[tuple[str, Points]]) -> list[tuple[list[str], Points]]:
+    names: dict[tuple[tuple[float, float], ...], list[str]] = {}
+    for name, points in lines:
+        names.setdefault(tuple(points), []).append(name)
+    return [(same, points) for points, same in names.items()]
 
 
 def _ticks(low: float, high: float) -> list[float]:

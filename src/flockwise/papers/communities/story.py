@@ -149,7 +149,7 @@ FIGURES = (
     Figure("figure-3b", "Figure 3b: communities found, by resolution and m_k", _by_distribution(_ARI)),
     Figure("figure-3c", "Figure 3c: silhouette, by resolution and m_k", _by_distribution(_SILHOUETTE)),
     Figure("figure-4a", "Figure 4a: accuracy of the global model, by attribution and selection rate", _by_rate(_GLOBAL)),
-    Figure("figure-4a-communities", "Figure 4a, with the models that clients have in the end", _by_rate(_ACCURACY)),
+    Figure("figure-4a-communities", "Figure 4a, with the models of the communities", _by_rate(_ACCURACY)),
     Figure("figure-4b", "Figure 4b: communities found, by attribution and selection rate", _by_rate(_ARI)),
     Figure("figure-4c", "Figure 4c: silhouette, by attribution and selection rate", _by_rate(_SILHOUETTE)),
     Figure("figure-5a", "Figure 5a: global models by round", _global_models),
@@ -187,7 +187,7 @@ SCALES = """
 NOTES = """
 - Figure 2 compares a trial with raw similarities, (max - distance)^3, to one with normalised ones. These are the same
   numbers times a factor, which modularity does not see: both trials are one run, and only the axis differs.
-- Our WNN is 1NN here, to the last digit of every number with all clients: its weights, exp(-distance), sum to one, and
+- Our WNN is 1NN at full, to the last digit of every number: its weights, exp(-distance), sum to one, and the
   other communities are so much further than a client's own that theirs are nothing. The paper's eq. 4 divides by the number
   of communities once more, which makes the model smaller every round; that may be why its WNN is worse than 1NN.
 - The paper compares IFCA by its global model. The two models of IFCA start from different random weights, and their mean
