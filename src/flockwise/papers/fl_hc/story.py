@@ -87,9 +87,9 @@ READING = """
   those of few large clusters.
 - With L1 the paper's pathological clients are at 99.4 % in the first round after clustering and still in the last. That is
   what ours have alone: two digits are easy to tell apart, and nobody else's are in the way. With 45 flocks, L1 and average
-  linkage (`--set strategy.flocks=45`) they have 96.8 % and 98.9 %. The paper says that L1 splits IID clients as well, so its thresholds were small
-  for sums over all weights. In the L1 cells of Table IV we therefore merge nobody; the linkage then does not
-  matter, as the paper found, and they are one run. It follows that these rows say little for L1 as a measure.
+  linkage (`--set strategy.flocks=45`) they have 96.8 % and 98.9 %. The paper says that L1 splits IID clients as well, so
+  its thresholds were small for sums over all weights. In the L1 cells of Table IV we therefore merge nobody; the linkage
+  then does not matter, as the paper found, and they are one run. It follows that these rows say little for L1 as a measure.
 - The pilot, with this reading: threshold 3.0 gives 70 clusters after 1 round, 7 after 3 and the right 4 after 10, where
   the automatic cut gives 4 each time; accuracy right after clustering stays 0.7 to 1.6 points below the paper's,
   whatever is averaged (two clients of each cluster, all 25, standardised inputs). At full, 56 flocks after 1 round leave
