@@ -8,12 +8,17 @@ from flockwise.papers.fl_hc import story
 from flockwise.papers.fl_hc.tables import BEFORE, BY_FRACTION, BY_LINKAGE, CONFIGS, FRACTIONS, LINKAGES, Row
 
 ROUNDS = {"full": 50, "short": 20, "smoke": 5}  # not counting the round in which everybody trains
+CLIENTS = {"full": 100, "short": 40, "smoke": 12}
 SIZES = {
     "full": (),
-    "short": ("model.name=mlp", "split.clients=40", "split.samples=200"),
-    "smoke": ("data.name=digits", "model.name=softmax", "split.clients=12", "training.epochs=1"),
+    "short": ("model.name=mlp", f"split.clients={CLIENTS['short']}", "split.samples=200"),
+    "smoke": (
+        "data.name=digits",
+        "model.name=softmax",
+        f"split.clients={CLIENTS['smoke']}",
+        "training.epochs=1",
+    ),
 }
-CLIENTS = {"full": 100, "short": 40, "smoke": 12}
 PAIRS = {"full": 45, "short": 30, "smoke": 6}  # of digits; with few clients about as many as occur among them
 _SMOKE_BEFORE = {1: 1, 3: 2, 5: 2, 10: 3}
 
