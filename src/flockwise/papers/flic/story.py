@@ -1,6 +1,6 @@
 """What FLIC claims, how its figures are drawn, and how we read what it leaves open."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flockwise.papers.cells import Claim, Figure, Means
 from flockwise.papers.pictures import heat_map, line_chart
@@ -70,14 +70,17 @@ def _figure_1(results: Sequence[Result]) -> str | None:
     return line_chart("Weights of two clients", "round", "weight", lines) if lines else None
 
 
-def _figure_3(results: Sequence[Result]) -> str | None:
-    result = _pick(results, "Figure 3", "rotation")
-    if result is None or not result.arrays:
-        return None
-    last = list(result.arrays)[-1]
-    return heat_map(
-        f"Similarity after {last}, clients in order of group", "client", "client", result.arrays[last]
-    )
+def _figure_3(which: int) -> Callable[[Sequence[Result]], str | None]:
+    """The matrix of the first, tenth or last round."""
+
+    def draw(results: Sequence[Result]) -> str | None:
+        result = _pick(results, "Figure 3", "rotation")
+        if result is None or len(result.arrays) <= which:
+            return None
+        round, matrix = list(result.arrays.items())[which]
+        return heat_map(f"Similarity after {round}, clients in order of group", "client", "client", matrix)
+
+    return draw
 
 
 def _figure_5(results: Sequence[Result]) -> str | None:
@@ -107,7 +110,9 @@ def _figure_6(results: Sequence[Result]) -> str | None:
 
 FIGURES = (
     Figure("figure-1", "Figure 1: two clients' linear regression", _figure_1),
-    Figure("figure-3", "Figure 3: similarity matrix", _figure_3),
+    Figure("figure-3-first", "Figure 3, left: similarity matrix after the first round", _figure_3(0)),
+    Figure("figure-3-tenth", "Figure 3, middle: after ten rounds", _figure_3(1)),
+    Figure("figure-3-last", "Figure 3, right: after the last round", _figure_3(2)),
     Figure("figure-5", "Figure 5: flocks and purity by round", _figure_5),
     Figure("figure-6", "Figure 6: minus-grad attack", _figure_6),
 )
