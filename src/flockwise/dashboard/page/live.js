@@ -2,7 +2,8 @@
 // The live side: lists runs, follows one without reloading, and sends a person's decisions with the token.
 (() => {
   const { el, short, duration, css, masthead, showRun, showComparison } = window.flockwise;
-  const place = location.pathname, page = document.getElementById("page");
+  const place = location.pathname,
+    page = document.getElementById("page");
   const runName = place.startsWith("/run/") ? decodeURIComponent(place.slice(5)) : null;
 
   // The token comes behind #, which browsers never send, and is kept for this tab alone.
@@ -19,16 +20,29 @@
 
   // Fetches again whenever the server says that something changed; one fetch at a time, the last word wins.
   function follow(address, show) {
-    let busy = false, again = false;
+    let busy = false,
+      again = false;
     const refresh = async () => {
-      if (busy) { again = true; return; }
+      if (busy) {
+        again = true;
+        return;
+      }
       busy = true;
-      try { show(await read(address)); } catch (problem) { say(`The dashboard does not answer: ${problem.message}`); }
+      try {
+        show(await read(address));
+      } catch (problem) {
+        say(`The dashboard does not answer: ${problem.message}`);
+      }
       busy = false;
       if (!document.querySelector(".cards")) document.documentElement.dataset.ready = "yes";
-      if (again) { again = false; refresh(); }
+      if (again) {
+        again = false;
+        refresh();
+      }
     };
-    const stream = new EventSource(`/api/changes${runName === null ? "" : `?run=${encodeURIComponent(runName)}`}`);
+    const stream = new EventSource(
+      `/api/changes${runName === null ? "" : `?run=${encodeURIComponent(runName)}`}`,
+    );
     stream.addEventListener("changed", refresh);
     stream.addEventListener("error", () => say("Connection lost; trying again."));
     stream.addEventListener("open", () => say(""));
@@ -42,13 +56,22 @@
   }
 
   function spark(values) {
-    const canvas = el("canvas", { class: "spark", width: 220, height: 52, role: "img", "aria-label": "accuracy over rounds" }), pen = canvas.getContext("2d");
+    const canvas = el("canvas", {
+        class: "spark",
+        width: 220,
+        height: 52,
+        role: "img",
+        "aria-label": "accuracy over rounds",
+      }),
+      pen = canvas.getContext("2d");
     const seen = values.map((value, i) => [i, value]).filter((point) => point[1] !== null);
     pen.strokeStyle = css("accent");
     pen.lineWidth = 3;
     seen.forEach(([i, value], at) => {
-      const x = 3 + i / Math.max(values.length - 1, 1) * 214, y = 49 - value * 46;
-      if (at) pen.lineTo(x, y); else pen.moveTo(x, y);
+      const x = 3 + (i / Math.max(values.length - 1, 1)) * 214,
+        y = 49 - value * 46;
+      if (at) pen.lineTo(x, y);
+      else pen.moveTo(x, y);
     });
     pen.stroke();
     return canvas;
@@ -57,21 +80,110 @@
   const chosen = new Set();
   function showRuns({ runs }) {
     const going = runs.filter((run) => run.state === "running").length;
-    masthead("Flockwise", null, `${runs.length} ${runs.length === 1 ? "run" : "runs"}, ${going} running.`, []);
-    const compare = el("button", { type: "button", disabled: chosen.size < 2, onclick: () => { location.href = `/compare?${[...chosen].map((id) => `run=${encodeURIComponent(id)}`).join("&")}`; } }, "Compare the chosen");
+    masthead(
+      "Flockwise",
+      null,
+      `${runs.length} ${runs.length === 1 ? "run" : "runs"}, ${going} running.`,
+      [],
+    );
+    const compare = el(
+      "button",
+      {
+        type: "button",
+        disabled: chosen.size < 2,
+        onclick: () => {
+          location.href = `/compare?${[...chosen].map((id) => `run=${encodeURIComponent(id)}`).join("&")}`;
+        },
+      },
+      "Compare the chosen",
+    );
     const rows = runs.map((run) => {
-      const box = el("input", { type: "checkbox", "aria-label": `Choose ${run.name}`, checked: chosen.has(run.id), disabled: Boolean(run.error) });
-      box.addEventListener("change", () => { if (box.checked) chosen.add(run.id); else chosen.delete(run.id); compare.disabled = chosen.size < 2; });
+      const box = el("input", {
+        type: "checkbox",
+        "aria-label": `Choose ${run.name}`,
+        checked: chosen.has(run.id),
+        disabled: Boolean(run.error),
+      });
+      box.addEventListener("change", () => {
+        if (box.checked) chosen.add(run.id);
+        else chosen.delete(run.id);
+        compare.disabled = chosen.size < 2;
+      });
       const state = el("span", { class: `pill ${run.state.replace(/[^a-z]/g, "")}` }, run.state);
-      if (run.error) return el("tr", {}, el("td", {}, box), el("td", {}, run.id), el("td", {}, state), el("td", { colspan: 7 }, run.error));
-      return el("tr", {}, el("td", {}, box), el("td", { class: "name" }, el("a", { href: `/run/${encodeURIComponent(run.id)}` }, run.name), ...(run.id === run.name ? [] : [el("br", {}), el("small", { class: "note" }, run.id)])), el("td", {}, state), el("td", {}, run.strategy),
-        el("td", { class: "figure" }, run.planned ? `${short(run.rounds)} of ${short(run.planned)}` : short(run.rounds)), el("td", { class: "figure" }, short(run.accuracy)), el("td", {}, spark(run.curve)),
-        el("td", { class: "figure" }, short(run.flocks)), el("td", { class: "figure" }, short(run.apart)), el("td", { class: "figure" }, duration(run.seconds)));
+      if (run.error)
+        return el(
+          "tr",
+          {},
+          el("td", {}, box),
+          el("td", {}, run.id),
+          el("td", {}, state),
+          el("td", { colspan: 7 }, run.error),
+        );
+      return el(
+        "tr",
+        {},
+        el("td", {}, box),
+        el(
+          "td",
+          { class: "name" },
+          el("a", { href: `/run/${encodeURIComponent(run.id)}` }, run.name),
+          ...(run.id === run.name ? [] : [el("br", {}), el("small", { class: "note" }, run.id)]),
+        ),
+        el("td", {}, state),
+        el("td", {}, run.strategy),
+        el(
+          "td",
+          { class: "figure" },
+          run.planned ? `${short(run.rounds)} of ${short(run.planned)}` : short(run.rounds),
+        ),
+        el("td", { class: "figure" }, short(run.accuracy)),
+        el("td", {}, spark(run.curve)),
+        el("td", { class: "figure" }, short(run.flocks)),
+        el("td", { class: "figure" }, short(run.apart)),
+        el("td", { class: "figure" }, duration(run.seconds)),
+      );
     });
-    const titles = [["", 0], ["run", 0], ["state", 0], ["strategy", 0], ["round", 1], ["accuracy", 1], ["", 0], ["flocks", 1], ["set apart", 1], ["time", 1]];
-    page.replaceChildren(el("section", { class: "card wide" }, el("div", { class: "controls" }, compare), runs.length
-      ? el("div", { class: "scroll" }, el("table", { class: "runs", id: "runs" }, el("thead", {}, el("tr", {}, ...titles.map(([title, figure]) => el("th", { scope: "col", class: figure ? "figure" : undefined }, title)))), el("tbody", {}, ...rows)))
-      : el("p", { class: "empty" }, "No runs here yet. Start one with `flockwise run`, and it appears.")));
+    const titles = [
+      ["", 0],
+      ["run", 0],
+      ["state", 0],
+      ["strategy", 0],
+      ["round", 1],
+      ["accuracy", 1],
+      ["", 0],
+      ["flocks", 1],
+      ["set apart", 1],
+      ["time", 1],
+    ];
+    page.replaceChildren(
+      el(
+        "section",
+        { class: "card wide" },
+        el("div", { class: "controls" }, compare),
+        runs.length
+          ? el(
+              "div",
+              { class: "scroll" },
+              el(
+                "table",
+                { class: "runs", id: "runs" },
+                el(
+                  "thead",
+                  {},
+                  el(
+                    "tr",
+                    {},
+                    ...titles.map(([title, figure]) =>
+                      el("th", { scope: "col", class: figure ? "figure" : undefined }, title),
+                    ),
+                  ),
+                ),
+                el("tbody", {}, ...rows),
+              ),
+            )
+          : el("p", { class: "empty" }, "No runs here yet. Start one with `flockwise run`, and it appears."),
+      ),
+    );
     document.querySelector("nav")?.remove();
   }
 
@@ -81,21 +193,54 @@
 
   async function decide(action, client, button) {
     const token = sessionStorage.getItem("flockwise-token");
-    if (!token) { askToken(() => decide(action, client, button)); return; }
+    if (!token) {
+      askToken(() => decide(action, client, button));
+      return;
+    }
     button.disabled = true;
-    const answer = await fetch(`/api/runs/${encodeURIComponent(runName)}/requests`, { method: "POST", body: JSON.stringify({ action, client }),
-      headers: { "content-type": "application/json", "x-flockwise-token": token } }).catch((problem) => ({ ok: false, json: async () => ({ error: problem.message }) }));
-    if (answer.ok) { button.textContent = "asked, takes effect next round"; return; }
+    const answer = await fetch(`/api/runs/${encodeURIComponent(runName)}/requests`, {
+      method: "POST",
+      body: JSON.stringify({ action, client }),
+      headers: { "content-type": "application/json", "x-flockwise-token": token },
+    }).catch((problem) => ({ ok: false, json: async () => ({ error: problem.message }) }));
+    if (answer.ok) {
+      button.textContent = "asked, takes effect next round";
+      return;
+    }
     button.disabled = false;
     if (answer.status === 403) sessionStorage.removeItem("flockwise-token");
     say((await answer.json().catch(() => ({}))).error || "The request was refused.");
   }
 
   function askToken(then) {
-    const field = el("input", { type: "password", "aria-label": "Token", autocomplete: "off", required: "required" });
-    const dialog = el("dialog", { id: "token", "aria-label": "Token" }, el("p", {}, "Decisions need the token that was printed when the dashboard was started."), el("label", {}, "Token ", field), " ",
-      el("button", { type: "button", onclick: () => { if (!field.value) return; sessionStorage.setItem("flockwise-token", field.value.trim()); dialog.close(); then(); } }, "Use it"), " ",
-      el("button", { type: "button", onclick: () => dialog.close() }, "Cancel"));
+    const field = el("input", {
+      type: "password",
+      "aria-label": "Token",
+      autocomplete: "off",
+      required: "required",
+    });
+    const dialog = el(
+      "dialog",
+      { id: "token", "aria-label": "Token" },
+      el("p", {}, "Decisions need the token that was printed when the dashboard was started."),
+      el("label", {}, "Token ", field),
+      " ",
+      el(
+        "button",
+        {
+          type: "button",
+          onclick: () => {
+            if (!field.value) return;
+            sessionStorage.setItem("flockwise-token", field.value.trim());
+            dialog.close();
+            then();
+          },
+        },
+        "Use it",
+      ),
+      " ",
+      el("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
+    );
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
     dialog.showModal();
@@ -105,23 +250,44 @@
   function actions(run, client, where) {
     if (run.state === "finished") return [];
     const waiting = (run.pending || []).find((wish) => wish.client === client);
-    if (waiting) return [el("span", { class: "pill" }, `${WORDS[waiting.action].toLowerCase()}: at the next round`)];
+    if (waiting)
+      return [el("span", { class: "pill" }, `${WORDS[waiting.action].toLowerCase()}: at the next round`)];
     const wanted = where === -2 ? ["release", "confirm"] : where === -3 ? ["release"] : ["quarantine"];
-    return wanted.map((action) => { const button = el("button", { type: "button", class: "act", "data-action": action, onclick: () => decide(action, client, button) }, WORDS[action]); return button; });
+    return wanted.map((action) => {
+      const button = el(
+        "button",
+        {
+          type: "button",
+          class: "act",
+          "data-action": action,
+          onclick: () => decide(action, client, button),
+        },
+        WORDS[action],
+      );
+      return button;
+    });
   }
 
   if (runName !== null) {
     window.flockwise.actions = actions;
     window.flockwise.before = [back()];
     follow(`/api/runs/${encodeURIComponent(runName)}`, (shown) => {
-      say(shown.error && document.querySelector(".cards") ? `This run cannot be read now: ${shown.error}` : "");
-      if (shown.run) { document.title = `${shown.run.name} · Flockwise`; document.documentElement.dataset.round = String(shown.run.rounds.at(-1) ?? 0); showRun(shown.run); }
-      else if (!document.querySelector("h1")) masthead(runName, "unreadable", shown.error || "", []);
+      say(
+        shown.error && document.querySelector(".cards") ? `This run cannot be read now: ${shown.error}` : "",
+      );
+      if (shown.run) {
+        document.title = `${shown.run.name} · Flockwise`;
+        document.documentElement.dataset.round = String(shown.run.rounds.at(-1) ?? 0);
+        showRun(shown.run);
+      } else if (!document.querySelector("h1")) masthead(runName, "unreadable", shown.error || "", []);
     });
   } else if (place === "/compare") {
     window.flockwise.before = [back()];
     const address = `/api/compare${location.search}`;
-    follow(address, (shown) => { say(shown.error || ""); if (shown.comparison) showComparison(shown.comparison); });
+    follow(address, (shown) => {
+      say(shown.error || "");
+      if (shown.comparison) showComparison(shown.comparison);
+    });
   } else {
     follow("/api/runs", showRuns);
   }

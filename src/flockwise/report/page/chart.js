@@ -3,9 +3,12 @@
 const cards = new Map();
 const SMALL = () => window.innerWidth < 620;
 
-// figure: { id, title, note(data), has(data), wide, long, controls(card), draw(card, data), csv(data, card), noImage }
+// figure: { id, title, note(data), has(data), wide, long, noImage,
+//           controls(card), draw(card, data), csv(data, card) }
 function showFigures(figures, data) {
-  const grid = document.querySelector(".cards") || document.getElementById("page").appendChild(el("div", { class: "cards" }));
+  const grid =
+    document.querySelector(".cards") ||
+    document.getElementById("page").appendChild(el("div", { class: "cards" }));
   let next = null;
   for (const figure of figures.slice().reverse()) {
     const wanted = figure.has(data);
@@ -14,14 +17,15 @@ function showFigures(figures, data) {
     if (!card) {
       card = makeCard(figure);
       cards.set(figure.id, card);
-      grid.insertBefore(card.root, next); // cards that are there stay put, with the reader's focus and scrolling
+      // Cards that are there stay put, with the reader's focus and scrolling.
+      grid.insertBefore(card.root, next);
     }
     next = card.root;
     card.data = data;
     card.root.hidden = !wanted;
   }
   fillRows(grid);
-  figures.forEach((figure) => drawSoon(cards.get(figure.id)));
+  for (const figure of figures) drawSoon(cards.get(figure.id));
 }
 
 // The first picture is drawn at once, the others one by one, so that the page answers in between.
@@ -51,7 +55,11 @@ function drawNext() {
 function fillRows(grid) {
   let narrow = [];
   for (const root of [...[...grid.children].filter((child) => !child.hidden), null]) {
-    if (root && !root.classList.contains("wide")) { root.classList.remove("alone"); narrow.push(root); continue; }
+    if (root && !root.classList.contains("wide")) {
+      root.classList.remove("alone");
+      narrow.push(root);
+      continue;
+    }
     const last = narrow.at(-1);
     if (narrow.length % 2 && cards.get(last.id).figure.stretch) last.classList.add("alone");
     narrow = [];
@@ -66,16 +74,47 @@ function makeCard(figure) {
   const buttons = [];
   if (!figure.noImage) {
     for (const kind of ["SVG", "PNG"]) {
-      buttons.push(el("button", { type: "button", "aria-label": `${figure.title} as ${kind}`, onclick: () => saveImage(card, kind) }, kind));
+      buttons.push(
+        el(
+          "button",
+          {
+            type: "button",
+            "aria-label": `${figure.title} as ${kind}`,
+            onclick: () => saveImage(card, kind),
+          },
+          kind,
+        ),
+      );
     }
   }
   if (figure.csv) {
-    buttons.push(el("button", { type: "button", "aria-label": `${figure.title} as CSV`,
-      onclick: () => save(`${figure.id}.csv`, csvText(figure.csv(card.data, card)), "text/csv") }, "CSV"));
+    buttons.push(
+      el(
+        "button",
+        {
+          type: "button",
+          "aria-label": `${figure.title} as CSV`,
+          onclick: () => save(`${figure.id}.csv`, csvText(figure.csv(card.data, card)), "text/csv"),
+        },
+        "CSV",
+      ),
+    );
   }
-  const head = el("div", { class: "cardhead" }, el("h2", { id: `${figure.id}-title` }, figure.title), el("div", { class: "downloads" }, ...buttons));
+  const head = el(
+    "div",
+    { class: "cardhead" },
+    el("h2", { id: `${figure.id}-title` }, figure.title),
+    el("div", { class: "downloads" }, ...buttons),
+  );
   const looks = `card${figure.wide ? " wide" : ""}${figure.long ? " long" : ""}`;
-  card.root = el("section", { class: looks, id: figure.id, "aria-labelledby": `${figure.id}-title` }, head, card.note, card.controls, card.box);
+  card.root = el(
+    "section",
+    { class: looks, id: figure.id, "aria-labelledby": `${figure.id}-title` },
+    head,
+    card.note,
+    card.controls,
+    card.box,
+  );
   return card;
 }
 
@@ -125,30 +164,63 @@ function ground() {
 }
 
 function tip(more) {
-  return { trigger: "item", renderMode: "richText", confine: true, backgroundColor: css("card"), borderColor: css("line"),
-    textStyle: { color: css("ink"), fontSize: 12 }, axisPointer: { lineStyle: { color: css("faint") } }, ...more };
+  return {
+    trigger: "item",
+    renderMode: "richText",
+    confine: true,
+    backgroundColor: css("card"),
+    borderColor: css("line"),
+    textStyle: { color: css("ink"), fontSize: 12 },
+    axisPointer: { lineStyle: { color: css("faint") } },
+    ...more,
+  };
 }
 
 function axis(more) {
-  return { type: "value", axisLine: { lineStyle: { color: css("faint") } }, axisLabel: { color: css("soft"), hideOverlap: true },
-    nameTextStyle: { color: css("soft") }, splitLine: { lineStyle: { color: css("line") } }, ...more };
+  return {
+    type: "value",
+    axisLine: { lineStyle: { color: css("faint") } },
+    axisLabel: { color: css("soft"), hideOverlap: true },
+    nameTextStyle: { color: css("soft") },
+    splitLine: { lineStyle: { color: css("line") } },
+    ...more,
+  };
 }
 
 function roundAxis(rounds, more) {
-  return axis({ name: "round", nameLocation: "middle", nameGap: 26, min: rounds[0] ?? 0, max: rounds[rounds.length - 1] ?? 1,
-    minInterval: 1, splitLine: { show: false }, ...more });
+  return axis({
+    name: "round",
+    nameLocation: "middle",
+    nameGap: 26,
+    min: rounds[0] ?? 0,
+    max: rounds[rounds.length - 1] ?? 1,
+    minInterval: 1,
+    splitLine: { show: false },
+    ...more,
+  });
 }
 
 function legend(more) {
-  return { type: "scroll", top: 2, left: 0, padding: [6, 4], textStyle: { color: css("soft") }, pageTextStyle: { color: css("soft") }, icon: "roundRect",
-    itemWidth: 14, itemHeight: 8, ...more };
+  return {
+    type: "scroll",
+    top: 2,
+    left: 0,
+    padding: [6, 4],
+    textStyle: { color: css("soft") },
+    pageTextStyle: { color: css("soft") },
+    icon: "roundRect",
+    itemWidth: 14,
+    itemHeight: 8,
+    ...more,
+  };
 }
 
 function saveImage(card, kind) {
   const name = `${card.figure.id}.${kind.toLowerCase()}`;
   if (!card.ready) drawCard(card);
   if (card.canvas) return saveCanvas(card.canvas, name, kind);
-  if (kind === "PNG") return save(name, card.chart.getDataURL({ pixelRatio: 2, backgroundColor: css("card") }), "image/png");
+  if (kind === "PNG")
+    return save(name, card.chart.getDataURL({ pixelRatio: 2, backgroundColor: css("card") }), "image/png");
   const width = card.plotBox.clientWidth;
   const still = echarts.init(null, null, { renderer: "svg", ssr: true, width, height: card.height });
   still.setOption({ ...card.option, backgroundColor: css("card") });
@@ -159,16 +231,22 @@ function saveImage(card, kind) {
 function saveCanvas(canvas, name, kind) {
   const image = canvas.toDataURL("image/png");
   if (kind === "PNG") return save(name, image, "image/png");
-  save(name, `<svg xmlns="http://www.w3.org/2000/svg" width="${canvas.width}" height="${canvas.height}"><image href="${image}" width="${canvas.width}" height="${canvas.height}"/></svg>`, "image/svg+xml");
+  const size = `width="${canvas.width}" height="${canvas.height}"`;
+  const drawing = `<svg xmlns="http://www.w3.org/2000/svg" ${size}><image href="${image}" ${size}/></svg>`;
+  save(name, drawing, "image/svg+xml");
 }
 
 // A slider over rounds; it starts at the last one and stays there as rounds are added.
 function roundSlider(card, rounds) {
   const shown = el("output", {});
   const input = el("input", { type: "range", min: 0, step: 1, "aria-label": `${card.figure.title}: round` });
-  input.addEventListener("input", () => { card.state.at = input.value === input.max ? null : rounds()[Number(input.value)]; redraw(card); });
+  input.addEventListener("input", () => {
+    card.state.at = input.value === input.max ? null : rounds()[Number(input.value)];
+    redraw(card);
+  });
   card.slide = () => {
-    const all = rounds(), wanted = card.state.at ?? null;
+    const all = rounds(),
+      wanted = card.state.at ?? null;
     const row = wanted === null ? all.length - 1 : Math.max(0, rowAt(all, wanted));
     input.max = String(Math.max(all.length - 1, 0));
     input.value = String(row);
@@ -184,11 +262,24 @@ function roundSlider(card, rounds) {
 // A choice between a few ways to look, as buttons.
 function choice(card, name, options, words) {
   card.state[name] ??= options[0][0];
-  const buttons = options.map(([value, text]) => el("button", { type: "button", "aria-pressed": String(card.state[name] === value),
-    onclick: () => {
-      card.state[name] = value;
-      buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(options[i][0] === value)));
-      redraw(card);
-    } }, text));
-  card.controls.append(el("span", { role: "group", "aria-label": words, class: "controls" }, words, ...buttons));
+  const buttons = options.map(([value, text]) =>
+    el(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": String(card.state[name] === value),
+        onclick: () => {
+          card.state[name] = value;
+          buttons.forEach((button, i) => {
+            button.setAttribute("aria-pressed", String(options[i][0] === value));
+          });
+          redraw(card);
+        },
+      },
+      text,
+    ),
+  );
+  card.controls.append(
+    el("span", { role: "group", "aria-label": words, class: "controls" }, words, ...buttons),
+  );
 }

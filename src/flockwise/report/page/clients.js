@@ -3,66 +3,176 @@
 const PAGE = 150;
 
 function clientRows(run) {
-  const places = lastPlaces(run), accuracies = lastAccuracies(run), times = run.trained ? run.trained.times : [];
+  const places = lastPlaces(run),
+    accuracies = lastAccuracies(run),
+    times = run.trained ? run.trained.times : [];
   const moves = moveCounts(run);
-  return places.map((place, i) => ({ client: i, name: clientName(run, i), place, placeName: placeName(place), truth: run.clients.truth?.[i] ?? null,
-    attacker: run.clients.attacker?.[i] ? "attacker" : "", accuracy: accuracies[i], moves: moves[i], trained: times[i] ?? null, samples: run.clients.train?.[i] ?? null,
-    address: run.clients.address?.[i] ?? null, hour: run.clients.hour?.[i] ?? null, user: run.clients.user?.[i] ?? null }));
+  return places.map((place, i) => ({
+    client: i,
+    name: clientName(run, i),
+    place,
+    placeName: placeName(place),
+    truth: run.clients.truth?.[i] ?? null,
+    attacker: run.clients.attacker?.[i] ? "attacker" : "",
+    accuracy: accuracies[i],
+    moves: moves[i],
+    trained: times[i] ?? null,
+    samples: run.clients.train?.[i] ?? null,
+    address: run.clients.address?.[i] ?? null,
+    hour: run.clients.hour?.[i] ?? null,
+    user: run.clients.user?.[i] ?? null,
+  }));
 }
 
 function moveCounts(run) {
-  const count = clientCount(run), moves = new Array(count).fill(0), codes = run.places ? unpack(run.places.codes) : [];
+  const count = clientCount(run),
+    moves = new Array(count).fill(0),
+    codes = run.places ? unpack(run.places.codes) : [];
   for (let at = count; at < codes.length; at++) if (codes[at] !== codes[at - count]) moves[at % count]++;
   return moves;
 }
 
 function columnsOf(rows) {
   const has = (key) => rows.some((row) => row[key] !== null && row[key] !== "");
-  return [["client", "id", true], ["name", "client"], ["placeName", "flock"], ["truth", "true group", true], ["attacker", "attacker"], ["accuracy", "accuracy", true], ["moves", "moves", true],
-    ["trained", "rounds trained", true], ["samples", "samples", true], ["address", "address"], ["hour", "hour", true], ["user", "user", true]].filter(([key]) => ["client", "name"].includes(key) || has(key));
+  return [
+    ["client", "id", true],
+    ["name", "client"],
+    ["placeName", "flock"],
+    ["truth", "true group", true],
+    ["attacker", "attacker"],
+    ["accuracy", "accuracy", true],
+    ["moves", "moves", true],
+    ["trained", "rounds trained", true],
+    ["samples", "samples", true],
+    ["address", "address"],
+    ["hour", "hour", true],
+    ["user", "user", true],
+  ].filter(([key]) => ["client", "name"].includes(key) || has(key));
 }
 
 function compare(a, b) {
   if (a === b) return 0;
   if (a === null || a === "") return 1;
   if (b === null || b === "") return -1;
-  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+  return typeof a === "number" && typeof b === "number"
+    ? a - b
+    : String(a).localeCompare(String(b), "en", { numeric: true });
 }
 
 const clientsFigure = {
-  id: "clients", title: "Clients", wide: true, long: true, noImage: true,
+  id: "clients",
+  title: "Clients",
+  wide: true,
+  long: true,
+  noImage: true,
   has: (run) => clientCount(run) > 0,
   note: () => "Click a name for the client's history in words.",
   csv(run) {
-    const rows = clientRows(run), columns = columnsOf(rows);
+    const rows = clientRows(run),
+      columns = columnsOf(rows);
     return [columns.map(([, words]) => words), ...rows.map((row) => columns.map(([key]) => row[key]))];
   },
   controls(card) {
     card.state = { sort: "client", down: false, text: "", shown: PAGE };
-    const search = el("input", { type: "search", placeholder: "name, flock 2, set apart …", "aria-label": "Search clients", maxlength: 80 });
-    search.addEventListener("input", () => { card.state.text = search.value.trim().toLowerCase(); card.state.shown = PAGE; redraw(card); });
+    const search = el("input", {
+      type: "search",
+      placeholder: "name, flock 2, set apart …",
+      "aria-label": "Search clients",
+      maxlength: 80,
+    });
+    search.addEventListener("input", () => {
+      card.state.text = search.value.trim().toLowerCase();
+      card.state.shown = PAGE;
+      redraw(card);
+    });
     card.count = el("output", { "aria-live": "polite" });
     card.controls.append(el("label", {}, "Search", search), card.count);
   },
   draw(card, run) {
-    const all = clientRows(run), { sort, down, text, shown } = card.state, columns = columnsOf(all);
-    const words = (row) => `${row.name} ${row.placeName} ${row.attacker} ${row.address ?? ""} #${row.client} group ${row.truth ?? ""}`.toLowerCase();
+    const all = clientRows(run),
+      { sort, down, text, shown } = card.state,
+      columns = columnsOf(all);
+    const words = (row) =>
+      [row.name, row.placeName, row.attacker, row.address ?? "", `#${row.client} group ${row.truth ?? ""}`]
+        .join(" ")
+        .toLowerCase();
     const found = text ? all.filter((row) => words(row).includes(text)) : all;
-    found.sort((a, b) => compare(a[sort], b[sort]) * (down && a[sort] !== null && b[sort] !== null ? -1 : 1) || a.client - b.client);
+    found.sort(
+      (a, b) =>
+        compare(a[sort], b[sort]) * (down && a[sort] !== null && b[sort] !== null ? -1 : 1) ||
+        a.client - b.client,
+    );
     card.count.textContent = `${short(found.length)} of ${short(all.length)}`;
-    const head = columns.map(([key, title, figure]) => el("th", { class: figure ? "figure" : undefined, scope: "col", "aria-sort": sort === key ? (down ? "descending" : "ascending") : "none" },
-      el("button", { type: "button", onclick: () => { card.state.down = sort === key ? !down : ["accuracy", "moves", "trained", "samples"].includes(key); card.state.sort = key; redraw(card); card.box.querySelector(`[data-key=${key}]`)?.focus(); }, "data-key": key }, title)));
-    const rows = found.slice(0, shown).map((row) => el("tr", {}, ...columns.map(([key, , figure]) => clientCell(run, row, key, figure))));
-    const table = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Clients" }, el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)));
-    const more = found.length > shown ? el("button", { class: "more", type: "button", onclick: () => { card.state.shown += 10 * PAGE; redraw(card); } }, `Show more (${short(found.length - shown)})`) : null;
+    const head = columns.map(([key, title, figure]) =>
+      el(
+        "th",
+        {
+          class: figure ? "figure" : undefined,
+          scope: "col",
+          "aria-sort": sort === key ? (down ? "descending" : "ascending") : "none",
+        },
+        el(
+          "button",
+          {
+            type: "button",
+            onclick: () => {
+              card.state.down =
+                sort === key ? !down : ["accuracy", "moves", "trained", "samples"].includes(key);
+              card.state.sort = key;
+              redraw(card);
+              card.box.querySelector(`[data-key=${key}]`)?.focus();
+            },
+            "data-key": key,
+          },
+          title,
+        ),
+      ),
+    );
+    const rows = found
+      .slice(0, shown)
+      .map((row) => el("tr", {}, ...columns.map(([key, , figure]) => clientCell(run, row, key, figure))));
+    const table = el(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Clients" },
+      el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
+    );
+    const more =
+      found.length > shown
+        ? el(
+            "button",
+            {
+              class: "more",
+              type: "button",
+              onclick: () => {
+                card.state.shown += 10 * PAGE;
+                redraw(card);
+              },
+            },
+            `Show more (${short(found.length - shown)})`,
+          )
+        : null;
     const scrolled = card.box.querySelector(".scroll")?.scrollTop || 0;
-    card.box.replaceChildren(table, ...(more ? [more] : []), ...(found.length ? [] : [el("p", { class: "empty" }, "No client fits the search.")]));
+    card.box.replaceChildren(
+      table,
+      ...(more ? [more] : []),
+      ...(found.length ? [] : [el("p", { class: "empty" }, "No client fits the search.")]),
+    );
     table.scrollTop = scrolled;
   },
 };
 
 function clientCell(run, row, key, figure) {
-  if (key === "name") return el("td", { class: "name" }, el("button", { class: "link", type: "button", onclick: () => openClient(run, row.client) }, row.name));
-  if (key === "placeName") return el("td", { class: "place" }, dot(placeColour(row.place)), ` ${row.placeName}`);
-  return el("td", { class: figure ? "figure" : undefined }, key === "user" || key === "client" ? String(row[key] ?? "–") : short(row[key], key === "hour" ? 2 : 3));
+  if (key === "name")
+    return el(
+      "td",
+      { class: "name" },
+      el("button", { class: "link", type: "button", onclick: () => openClient(run, row.client) }, row.name),
+    );
+  if (key === "placeName")
+    return el("td", { class: "place" }, dot(placeColour(row.place)), ` ${row.placeName}`);
+  return el(
+    "td",
+    { class: figure ? "figure" : undefined },
+    key === "user" || key === "client" ? String(row[key] ?? "–") : short(row[key], key === "hour" ? 2 : 3),
+  );
 }

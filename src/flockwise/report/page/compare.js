@@ -1,7 +1,8 @@
 // Several runs: curves with bands over seeds, attack by rule, final numbers, what differs.
 
 const COMPARED = "accuracy";
-const LOWER = ["loss", "test_loss", "train_loss", "accuracy_std", "rejected"], NEITHER = ["flocks", "apart", "participants"];
+const LOWER = ["loss", "test_loss", "train_loss", "accuracy_std", "rejected"],
+  NEITHER = ["flocks", "apart", "participants"];
 // Two-sided 95 % points of Student's t for 1, 2, ... degrees of freedom.
 const STUDENT = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.2, 2.18, 2.16, 2.14, 2.13];
 
@@ -12,83 +13,281 @@ function seedGroups(comparison) {
 }
 
 function meanAndHalf(values) {
-  const n = values.length, mean = values.reduce((a, b) => a + b, 0) / n;
+  const n = values.length,
+    mean = values.reduce((a, b) => a + b, 0) / n;
   if (n < 2) return [mean, null];
   const spread = Math.sqrt(values.reduce((sum, v) => sum + (v - mean) ** 2, 0) / (n - 1));
-  return [mean, (STUDENT[n - 2] || 2) * spread / Math.sqrt(n)];
+  return [mean, ((STUDENT[n - 2] || 2) * spread) / Math.sqrt(n)];
 }
 
 function groupCurve(group, fact) {
   const at = new Map();
-  for (const run of group.runs) run.rounds.forEach((round, i) => { const value = (run.facts[fact] || [])[i]; if (value !== null && value !== undefined) at.set(round, [...(at.get(round) || []), value]); });
-  const rounds = [...at.keys()].sort((a, b) => a - b), points = rounds.map((round) => meanAndHalf(at.get(round)));
+  for (const run of group.runs)
+    run.rounds.forEach((round, i) => {
+      const value = (run.facts[fact] || [])[i];
+      if (value !== null && value !== undefined) at.set(round, [...(at.get(round) || []), value]);
+    });
+  const rounds = [...at.keys()].sort((a, b) => a - b),
+    points = rounds.map((round) => meanAndHalf(at.get(round)));
   // An interval of few seeds can reach beyond what the number can be.
-  const share = /^(accuracy(?!_std)|purity|detection)/.test(fact), low = share ? (v) => Math.max(v, 0) : (v) => v, high = share ? (v) => Math.min(v, 1) : (v) => v;
-  return { rounds, mean: points.map((p) => p[0]), low: points.map((p) => (p[1] === null ? null : low(p[0] - p[1]))), high: points.map((p) => (p[1] === null ? null : high(p[0] + p[1]))) };
+  const share = /^(accuracy(?!_std)|purity|detection)/.test(fact),
+    low = share ? (v) => Math.max(v, 0) : (v) => v,
+    high = share ? (v) => Math.min(v, 1) : (v) => v;
+  return {
+    rounds,
+    mean: points.map((p) => p[0]),
+    low: points.map((p) => (p[1] === null ? null : low(p[0] - p[1]))),
+    high: points.map((p) => (p[1] === null ? null : high(p[0] + p[1]))),
+  };
 }
 
 const comparedFigure = {
-  id: "compared", title: "Runs over rounds", wide: true,
+  id: "compared",
+  title: "Runs over rounds",
+  wide: true,
   has: (c) => c.facts.length > 0,
-  note: (c) => (seedGroups(c).some((g) => g.runs.length > 1) ? "Mean over seeds; shades are 95 % confidence intervals of the mean. Runs that differ only in the seed are one curve." : "One curve for each run."),
+  note: (c) =>
+    seedGroups(c).some((g) => g.runs.length > 1)
+      ? "Mean over seeds; shades are 95 % confidence intervals of the mean. " +
+        "Runs that differ only in the seed are one curve."
+      : "One curve for each run.",
   controls(card) {
-    const facts = card.data.facts, select = el("select", { "aria-label": "Which number" }, ...facts.map((name) => el("option", { value: name }, FACT_WORDS[name] || name)));
+    const facts = card.data.facts,
+      select = el(
+        "select",
+        { "aria-label": "Which number" },
+        ...facts.map((name) => el("option", { value: name }, FACT_WORDS[name] || name)),
+      );
     card.state.fact = facts.includes(COMPARED) ? COMPARED : facts[0];
     select.value = card.state.fact;
-    select.addEventListener("change", () => { card.state.fact = select.value; redraw(card); });
+    select.addEventListener("change", () => {
+      card.state.fact = select.value;
+      redraw(card);
+    });
     card.controls.append(el("label", {}, "Show", select));
   },
-  csv: (c, card) => [["experiment", "run", "seed", "round", card.state.fact], ...c.runs.flatMap((run) => run.rounds.map((round, i) => [run.group, run.id, run.seed, round, (run.facts[card.state.fact] || [])[i]]))],
+  csv: (c, card) => [
+    ["experiment", "run", "seed", "round", card.state.fact],
+    ...c.runs.flatMap((run) =>
+      run.rounds.map((round, i) => [
+        run.group,
+        run.id,
+        run.seed,
+        round,
+        (run.facts[card.state.fact] || [])[i],
+      ]),
+    ),
+  ],
   draw(card, c) {
-    const groups = seedGroups(c), fact = card.state.fact, longest = c.runs.reduce((all, run) => (run.rounds.length > all.length ? run.rounds : all), []);
-    const ends = [Math.min(...c.runs.map((r) => r.rounds[0] ?? 1)), Math.max(...c.runs.map((r) => r.rounds[r.rounds.length - 1] ?? 1))];
+    const groups = seedGroups(c),
+      fact = card.state.fact,
+      longest = c.runs.reduce((all, run) => (run.rounds.length > all.length ? run.rounds : all), []);
+    const ends = [
+      Math.min(...c.runs.map((r) => r.rounds[0] ?? 1)),
+      Math.max(...c.runs.map((r) => r.rounds[r.rounds.length - 1] ?? 1)),
+    ];
     const series = groups.flatMap((group) => {
       const curve = groupCurve(group, fact);
-      return [line(group.name, curve.rounds, curve.mean, group.colour, { lineStyle: { color: group.colour, width: 2.2, type: ["solid", "dashed", "dotted"][Math.floor(group.index / 4) % 3] } }), ...bands(group.name, curve.rounds, curve.low, curve.high, group.colour, 0.15)];
+      return [
+        line(group.name, curve.rounds, curve.mean, group.colour, {
+          lineStyle: {
+            color: group.colour,
+            width: 2.2,
+            type: ["solid", "dashed", "dotted"][Math.floor(group.index / 4) % 3],
+          },
+        }),
+        ...bands(group.name, curve.rounds, curve.low, curve.high, group.colour, 0.15),
+      ];
     });
-    plot(card, { legend: legend({ data: groups.map((g) => g.name) }), grid: { left: 52, right: 24, top: 40, bottom: 46 }, xAxis: roundAxis(longest, { min: ends[0], max: ends[1] }), yAxis: axis({ scale: true }),
-      tooltip: tip({ trigger: "axis", formatter: axisTip }), series }, SMALL() ? 340 : 420);
+    plot(
+      card,
+      {
+        legend: legend({ data: groups.map((g) => g.name) }),
+        grid: { left: 52, right: 24, top: 40, bottom: 46 },
+        xAxis: roundAxis(longest, { min: ends[0], max: ends[1] }),
+        yAxis: axis({ scale: true }),
+        tooltip: tip({ trigger: "axis", formatter: axisTip }),
+        series,
+      },
+      SMALL() ? 340 : 420,
+    );
   },
 };
 
 const heatFigure = {
-  id: "heat", title: "Accuracy under attack", wide: true,
+  id: "heat",
+  title: "Accuracy under attack",
+  wide: true,
   has: (c) => Boolean(c.heat),
   note: () => "Accuracy at the end, mean over runs. Columns are attacks, rows are rules.",
-  csv: (c) => [["attack", "rule", "accuracy", "runs"], ...c.heat.cells.map(([a, r, value, n]) => [c.heat.attacks[a], c.heat.rules[r], value, n])],
+  csv: (c) => [
+    ["attack", "rule", "accuracy", "runs"],
+    ...c.heat.cells.map(([a, r, value, n]) => [c.heat.attacks[a], c.heat.rules[r], value, n]),
+  ],
   draw(card, c) {
-    const { attacks, rules, cells } = c.heat, bright = (v) => v > 0.6;
-    plot(card, { grid: { left: SMALL() ? 100 : 170, right: 16, top: 8, bottom: 40 },
-      xAxis: axis({ type: "category", data: attacks, splitLine: { show: false }, axisLabel: { interval: 0, color: css("soft"), rotate: SMALL() ? 30 : 0 } }), yAxis: axis({ type: "category", data: rules, inverse: true, splitLine: { show: false }, axisLabel: { color: css("soft"), interval: 0, width: SMALL() ? 90 : 160, overflow: "truncate" } }),
-      visualMap: { show: false, min: 0, max: 1, dimension: 2, inRange: { color: VIRIDIS.map(rgb) } },
-      tooltip: tip({ formatter: (p) => `${rules[p.value[1]]} under ${attacks[p.value[0]]}\naccuracy ${short(p.value[2])} (${p.value[3]} runs)` }),
-      series: [{ type: "heatmap", itemStyle: { borderColor: css("card"), borderWidth: 2 }, data: cells.map((cell) => ({ value: cell, label: { color: bright(cell[2]) ? "#111" : "#fff" } })), label: { show: true, formatter: (p) => short(p.value[2]) } }] }, 60 + 44 * rules.length);
+    const { attacks, rules, cells } = c.heat,
+      bright = (v) => v > 0.6;
+    plot(
+      card,
+      {
+        grid: { left: SMALL() ? 100 : 170, right: 16, top: 8, bottom: 40 },
+        xAxis: axis({
+          type: "category",
+          data: attacks,
+          splitLine: { show: false },
+          axisLabel: { interval: 0, color: css("soft"), rotate: SMALL() ? 30 : 0 },
+        }),
+        yAxis: axis({
+          type: "category",
+          data: rules,
+          inverse: true,
+          splitLine: { show: false },
+          axisLabel: { color: css("soft"), interval: 0, width: SMALL() ? 90 : 160, overflow: "truncate" },
+        }),
+        visualMap: { show: false, min: 0, max: 1, dimension: 2, inRange: { color: VIRIDIS.map(rgb) } },
+        tooltip: tip({
+          formatter: ({ value: [attack, rule, accuracy, runs] }) =>
+            `${rules[rule]} under ${attacks[attack]}\naccuracy ${short(accuracy)} (${runs} runs)`,
+        }),
+        series: [
+          {
+            type: "heatmap",
+            itemStyle: { borderColor: css("card"), borderWidth: 2 },
+            data: cells.map((cell) => ({ value: cell, label: { color: bright(cell[2]) ? "#111" : "#fff" } })),
+            label: { show: true, formatter: (p) => short(p.value[2]) },
+          },
+        ],
+      },
+      60 + 44 * rules.length,
+    );
   },
 };
 
 const finalFigure = {
-  id: "final", title: "Final numbers", wide: true, long: true, noImage: true,
+  id: "final",
+  title: "Final numbers",
+  wide: true,
+  long: true,
+  noImage: true,
   has: (c) => c.final.length > 0,
-  note: () => "Of the last round on record; mean and 95 % interval where there are several seeds. ★ marks the best.",
-  csv: (c) => [["experiment", "run", "seed", "state", "rounds", ...c.final], ...c.runs.map((run) => [run.group, run.id, run.seed, run.state, run.rounds[run.rounds.length - 1], ...c.final.map((name) => run.final[name])])],
+  note: () =>
+    "Of the last round on record; mean and 95 % interval where there are several seeds. ★ marks the best.",
+  csv: (c) => [
+    ["experiment", "run", "seed", "state", "rounds", ...c.final],
+    ...c.runs.map((run) => [
+      run.group,
+      run.id,
+      run.seed,
+      run.state,
+      run.rounds[run.rounds.length - 1],
+      ...c.final.map((name) => run.final[name]),
+    ]),
+  ],
   draw(card, c) {
-    const rows = seedGroups(c).map((group) => ({ group, values: c.final.map((name) => { const seen = group.runs.map((run) => run.final[name]).filter((v) => v !== undefined && v !== null); return seen.length ? meanAndHalf(seen) : null; }) }));
-    const best = c.final.map((name, i) => { const seen = rows.map((row) => row.values[i]?.[0]).filter((v) => v !== undefined); return NEITHER.includes(name) || new Set(seen).size < 2 ? null : LOWER.includes(name) ? Math.min(...seen) : Math.max(...seen); });
-    const cell = (value, i) => el("td", { class: `figure${value && value[0] === best[i] ? " best" : ""}` }, value ? `${short(value[0])}${value[1] === null ? "" : ` ± ${short(value[1])}`}` : "–");
-    card.box.replaceChildren(el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Final numbers" }, el("table", {},
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "experiment"), el("th", { scope: "col", class: "figure" }, "runs"), ...c.final.map((name) => el("th", { scope: "col", class: "figure" }, name.replaceAll("_", " "))))),
-      el("tbody", {}, ...rows.map((row) => el("tr", {}, el("td", { class: "experiment" }, dot(row.group.colour), ` ${row.group.name}`), el("td", { class: "figure" }, row.group.runs.length), ...row.values.map(cell)))))));
+    const rows = seedGroups(c).map((group) => ({
+      group,
+      values: c.final.map((name) => {
+        const seen = group.runs.map((run) => run.final[name]).filter((v) => v !== undefined && v !== null);
+        return seen.length ? meanAndHalf(seen) : null;
+      }),
+    }));
+    const best = c.final.map((name, i) => {
+      const seen = rows.map((row) => row.values[i]?.[0]).filter((v) => v !== undefined);
+      return NEITHER.includes(name) || new Set(seen).size < 2
+        ? null
+        : LOWER.includes(name)
+          ? Math.min(...seen)
+          : Math.max(...seen);
+    });
+    const cell = (value, i) =>
+      el(
+        "td",
+        { class: `figure${value && value[0] === best[i] ? " best" : ""}` },
+        value ? `${short(value[0])}${value[1] === null ? "" : ` ± ${short(value[1])}`}` : "–",
+      );
+    card.box.replaceChildren(
+      el(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Final numbers" },
+        el(
+          "table",
+          {},
+          el(
+            "thead",
+            {},
+            el(
+              "tr",
+              {},
+              el("th", { scope: "col" }, "experiment"),
+              el("th", { scope: "col", class: "figure" }, "runs"),
+              ...c.final.map((name) =>
+                el("th", { scope: "col", class: "figure" }, name.replaceAll("_", " ")),
+              ),
+            ),
+          ),
+          el(
+            "tbody",
+            {},
+            ...rows.map((row) =>
+              el(
+                "tr",
+                {},
+                el("td", { class: "experiment" }, dot(row.group.colour), ` ${row.group.name}`),
+                el("td", { class: "figure" }, row.group.runs.length),
+                ...row.values.map(cell),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
   },
 };
 
 const differencesFigure = {
-  id: "differences", title: "What differs between the configs", wide: true, long: true, noImage: true,
+  id: "differences",
+  title: "What differs between the configs",
+  wide: true,
+  long: true,
+  noImage: true,
   has: (c) => c.differences.length > 0,
-  csv: (c) => [["field", ...c.runs.map((run) => run.id)], ...c.differences.map((one) => [one.key, ...one.values])],
+  csv: (c) => [
+    ["field", ...c.runs.map((run) => run.id)],
+    ...c.differences.map((one) => [one.key, ...one.values]),
+  ],
   draw(card, c) {
-    card.box.replaceChildren(el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Differences" }, el("table", {},
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "field"), ...c.runs.map((run) => el("th", { scope: "col" }, run.id)))),
-      el("tbody", {}, ...c.differences.map((one) => el("tr", {}, el("th", { scope: "row" }, one.key), ...one.values.map((value) => el("td", {}, value))))))));
+    card.box.replaceChildren(
+      el(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Differences" },
+        el(
+          "table",
+          {},
+          el(
+            "thead",
+            {},
+            el(
+              "tr",
+              {},
+              el("th", { scope: "col" }, "field"),
+              ...c.runs.map((run) => el("th", { scope: "col" }, run.id)),
+            ),
+          ),
+          el(
+            "tbody",
+            {},
+            ...c.differences.map((one) =>
+              el(
+                "tr",
+                {},
+                el("th", { scope: "row" }, one.key),
+                ...one.values.map((value) => el("td", {}, value)),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
   },
 };
 

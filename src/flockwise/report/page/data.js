@@ -1,12 +1,17 @@
 // Reading what the page was given: packed arrays back into numbers.
 
-const MISSING = 255, STEPS = 250;
-const UNPLACED = -1, QUARANTINED = -2, CONFIRMED = -3, OTHERS = 9999;
+const MISSING = 255,
+  STEPS = 250;
+const UNPLACED = -1,
+  QUARANTINED = -2,
+  CONFIRMED = -3,
+  OTHERS = 9999;
 const TURNING = ["flocks", "split", "quarantine", "released", "confirmed", "rollback"];
 
 function unpack(packed) {
   if (packed.array) return packed.array;
-  const text = atob(packed.data), bytes = new Uint8Array(text.length);
+  const text = atob(packed.data),
+    bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   const kinds = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
   packed.array = new kinds[packed.bytes](bytes.buffer);
@@ -16,15 +21,24 @@ function unpack(packed) {
 // The value behind a quantised code, or null where nothing was measured.
 function level(packed, index) {
   const code = unpack(packed)[index];
-  return code === MISSING || code === undefined ? null : packed.low + (packed.high - packed.low) * code / STEPS;
+  return code === MISSING || code === undefined
+    ? null
+    : packed.low + ((packed.high - packed.low) * code) / STEPS;
 }
 
 // Rows of one kind (places, accuracy) by the round they belong to.
 function rowAt(rounds, round) {
-  let low = 0, high = rounds.length - 1, found = -1;
+  let low = 0,
+    high = rounds.length - 1,
+    found = -1;
   while (low <= high) {
     const middle = (low + high) >> 1;
-    if (rounds[middle] <= round) { found = middle; low = middle + 1; } else { high = middle - 1; }
+    if (rounds[middle] <= round) {
+      found = middle;
+      low = middle + 1;
+    } else {
+      high = middle - 1;
+    }
   }
   return found;
 }
@@ -60,11 +74,6 @@ function lastAccuracies(run) {
     }
     return null;
   });
-}
-
-function newest(values) {
-  for (let i = (values || []).length - 1; i >= 0; i--) if (values[i] !== null) return values[i];
-  return null;
 }
 
 function hasNumbers(values) {

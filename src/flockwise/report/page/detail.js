@@ -3,7 +3,8 @@
 const details = { dialog: null, chart: null, client: null };
 
 function history(run, client) {
-  const rounds = run.places ? run.places.rounds : [], steps = [];
+  const rounds = run.places ? run.places.rounds : [],
+    steps = [];
   rounds.forEach((round, row) => {
     const place = placeAt(run, row, client);
     if (!steps.length || steps[steps.length - 1].place !== place) steps.push({ round, place });
@@ -17,45 +18,72 @@ function agreement(run, client, round, flock) {
   const page = pages[pages.length - 1] || run.similarity[0];
   if (!page) return null;
   const column = page.agreement.flocks.indexOf(flock);
-  const value = column < 0 ? null : level(page.agreement.values, client * page.agreement.flocks.length + column);
+  const value =
+    column < 0 ? null : level(page.agreement.values, client * page.agreement.flocks.length + column);
   return value === null ? null : { value, round: page.round };
 }
 
 function agreementWords(run, client, round, flocks) {
   const distance = run.similarity.some((page) => page.kind === "distance");
-  const known = flocks.filter((flock) => flock >= 0).map((flock) => [flock, agreement(run, client, round, flock)]).filter(([, found]) => found);
+  const known = flocks
+    .filter((flock) => flock >= 0)
+    .map((flock) => [flock, agreement(run, client, round, flock)])
+    .filter(([, found]) => found);
   if (!known.length) return "";
   const when = known[0][1].round === round ? "" : ` (compared in round ${known[0][1].round})`;
   const each = known.map(([flock, found]) => `with flock ${flock} at ${short(found.value, 2)}`).join(", ");
-  return distance ? `; its mean distance ${each.replaceAll("with flock", "to flock").replaceAll(" at ", " was ")}${when}` : `; its update agreed ${each}${when}`;
+  return distance
+    ? `; its mean distance ${each.replaceAll("with flock", "to flock").replaceAll(" at ", " was ")}${when}`
+    : `; its update agreed ${each}${when}`;
+}
+
+// What one step from a place to another was, in words.
+function stepWords(run, client, before, { round, place }) {
+  const agreed = (...flocks) => agreementWords(run, client, round, flocks);
+  if (before === null) {
+    if (place >= 0) return `started in ${placeName(place)}`;
+    return place === UNPLACED ? "started without a flock" : "set apart from the start";
+  }
+  if (place === QUARANTINED) return `set apart from ${placeName(before)} at round ${round}${agreed(before)}`;
+  if (place === CONFIRMED) return `confirmed hostile at round ${round}`;
+  if (before <= QUARANTINED) return `let back in at round ${round}, ${placeName(place)}`;
+  if (place === UNPLACED) return `left without a flock at round ${round}`;
+  if (before === UNPLACED) return `placed in ${placeName(place)} at round ${round}${agreed(place)}`;
+  return `moved from flock ${before} to ${place} at round ${round}${agreed(place, before)}`;
 }
 
 function story(run, client) {
-  const lines = [], steps = history(run, client);
-  steps.forEach((step, i) => {
-    const before = i ? steps[i - 1].place : null;
-    if (before === null) lines.push([step.round, step.place >= 0 ? `started in ${placeName(step.place)}` : step.place === UNPLACED ? "started without a flock" : "set apart from the start"]);
-    else if (step.place === QUARANTINED) lines.push([step.round, `set apart from ${placeName(before)} at round ${step.round}${agreementWords(run, client, step.round, [before])}`]);
-    else if (step.place === CONFIRMED) lines.push([step.round, `confirmed hostile at round ${step.round}`]);
-    else if (before <= QUARANTINED) lines.push([step.round, `let back in at round ${step.round}, ${placeName(step.place)}`]);
-    else if (step.place === UNPLACED) lines.push([step.round, `left without a flock at round ${step.round}`]);
-    else if (before === UNPLACED) lines.push([step.round, `placed in ${placeName(step.place)} at round ${step.round}${agreementWords(run, client, step.round, [step.place])}`]);
-    else lines.push([step.round, `moved from flock ${before} to ${step.place} at round ${step.round}${agreementWords(run, client, step.round, [step.place, before])}`]);
-  });
-  if (lines.length > 60) lines.splice(30, lines.length - 60, [lines[30][0], `… ${lines.length - 60} more moves …`]);
-  return lines.map(([, words]) => words);
+  const steps = history(run, client);
+  const lines = steps.map((step, i) => stepWords(run, client, i ? steps[i - 1].place : null, step));
+  if (lines.length > 60) lines.splice(30, lines.length - 60, `… ${lines.length - 60} more moves …`);
+  return lines;
 }
 
 function clientEvents(run, client) {
-  return run.events.items.filter((event) => event.client === client || (event.detail.clients || []).includes(client));
+  return run.events.items.filter(
+    (event) => event.client === client || (event.detail.clients || []).includes(client),
+  );
 }
 
 function factsOf(run, client) {
-  const row = clientRows(run)[client], parts = [];
-  parts.push(`Now: ${row.placeName}${row.accuracy === null ? "" : `, accuracy ${short(row.accuracy)} on its own test data`}.`);
-  if (row.truth !== null) parts.push(`Its true group is ${row.truth}${row.attacker ? ", and it is one of the simulated attackers" : ""}.`);
-  if (row.samples !== null) parts.push(`It holds ${short(row.samples)} training samples${row.trained !== null ? ` and trained in ${short(row.trained)} of ${short(run.rounds.length)} rounds` : ""}.`);
-  const metadata = [row.address && `address ${row.address}`, row.hour !== null && `hour ${short(row.hour, 2)}`, row.user !== null && `user ${row.user}`].filter(Boolean);
+  const row = clientRows(run)[client],
+    parts = [];
+  const tested = row.accuracy === null ? "" : `, accuracy ${short(row.accuracy)} on its own test data`;
+  parts.push(`Now: ${row.placeName}${tested}.`);
+  if (row.truth !== null)
+    parts.push(
+      `Its true group is ${row.truth}${row.attacker ? ", and it is one of the simulated attackers" : ""}.`,
+    );
+  if (row.samples !== null) {
+    const turns = `${short(row.trained)} of ${short(run.rounds.length)} rounds`;
+    const trained = row.trained !== null ? ` and trained in ${turns}` : "";
+    parts.push(`It holds ${short(row.samples)} training samples${trained}.`);
+  }
+  const metadata = [
+    row.address && `address ${row.address}`,
+    row.hour !== null && `hour ${short(row.hour, 2)}`,
+    row.user !== null && `user ${row.user}`,
+  ].filter(Boolean);
   if (metadata.length) parts.push(`Its reports carry ${metadata.join(", ")}.`);
   return parts;
 }
@@ -65,21 +93,51 @@ function openClient(run, client) {
   if (first) {
     details.body = el("div", {});
     details.dialog = el("dialog", { id: "client", "aria-label": "Client" }, details.body);
-    details.dialog.addEventListener("close", () => { details.chart?.dispose(); details.chart = null; details.client = null; });
-    details.dialog.addEventListener("click", (event) => { if (event.target === details.dialog) details.dialog.close(); });
+    details.dialog.addEventListener("close", () => {
+      details.chart?.dispose();
+      details.chart = null;
+      details.client = null;
+    });
+    details.dialog.addEventListener("click", (event) => {
+      if (event.target === details.dialog) details.dialog.close();
+    });
     document.body.append(details.dialog);
   }
   details.client = client;
   details.chart?.dispose();
-  const place = lastPlaces(run)[client], box = el("div", { class: "plot", role: "img", "aria-label": "Accuracy of this client over rounds" });
+  const place = lastPlaces(run)[client],
+    box = el("div", { class: "plot", role: "img", "aria-label": "Accuracy of this client over rounds" });
   box.style.height = "210px";
   const happened = clientEvents(run, client).slice(-40);
   details.body.replaceChildren(
-    el("div", { class: "masthead" }, dot(placeColour(place)), el("h2", {}, clientName(run, client)), ...(window.flockwise.actions ? window.flockwise.actions(run, client, place) : []),
-      el("button", { type: "button", onclick: () => details.dialog.close() }, "Close")),
+    el(
+      "div",
+      { class: "masthead" },
+      dot(placeColour(place)),
+      el("h2", {}, clientName(run, client)),
+      ...(window.flockwise.actions ? window.flockwise.actions(run, client, place) : []),
+      el("button", { type: "button", onclick: () => details.dialog.close() }, "Close"),
+    ),
     ...factsOf(run, client).map((text) => el("p", { class: "note" }, text)),
-    el("h3", {}, "History"), el("ol", { class: "history" }, ...story(run, client).map((text) => el("li", {}, text))), box,
-    ...(happened.length ? [el("h3", {}, "Events"), el("ol", {}, ...happened.map((event) => el("li", {}, `round ${event.round}, ${EVENT_WORDS[event.kind] || event.kind}: ${event.message}`)))] : []),
+    el("h3", {}, "History"),
+    el("ol", { class: "history" }, ...story(run, client).map((text) => el("li", {}, text))),
+    box,
+    ...(happened.length
+      ? [
+          el("h3", {}, "Events"),
+          el(
+            "ol",
+            {},
+            ...happened.map((event) =>
+              el(
+                "li",
+                {},
+                `round ${event.round}, ${EVENT_WORDS[event.kind] || event.kind}: ${event.message}`,
+              ),
+            ),
+          ),
+        ]
+      : []),
   );
   if (!details.dialog.open) details.dialog.showModal();
   details.chart = echarts.init(box, null, { renderer: "canvas" });
@@ -89,9 +147,25 @@ function openClient(run, client) {
 function clientOption(run, client) {
   const rounds = run.accuracy ? run.accuracy.rounds : [];
   const own = rounds.map((_, row) => accuracyAt(run, row, client));
-  const moves = history(run, client).slice(1).map((step) => ({ xAxis: step.round, lineStyle: { color: placeColour(step.place), type: "dashed" } })).slice(-30);
-  const mine = line("this client", rounds, own, css("accent"), { markLine: { symbol: "none", silent: true, label: { show: false }, data: moves } });
-  return { ...ground(), legend: legend(), grid: { left: 46, right: 14, top: 32, bottom: 42 }, xAxis: roundAxis(run.rounds), yAxis: axis({ scale: true }),
+  const moves = history(run, client)
+    .slice(1)
+    .map((step) => ({ xAxis: step.round, lineStyle: { color: placeColour(step.place), type: "dashed" } }))
+    .slice(-30);
+  const mine = line("this client", rounds, own, css("accent"), {
+    markLine: { symbol: "none", silent: true, label: { show: false }, data: moves },
+  });
+  return {
+    ...ground(),
+    legend: legend(),
+    grid: { left: 46, right: 14, top: 32, bottom: 42 },
+    xAxis: roundAxis(run.rounds),
+    yAxis: axis({ scale: true }),
     tooltip: tip({ trigger: "axis", formatter: axisTip }),
-    series: [mine, line("all clients", run.rounds, run.facts.accuracy || [], css("faint"), { lineStyle: { width: 1.5, color: css("faint"), type: "dashed" } })] };
+    series: [
+      mine,
+      line("all clients", run.rounds, run.facts.accuracy || [], css("faint"), {
+        lineStyle: { width: 1.5, color: css("faint"), type: "dashed" },
+      }),
+    ],
+  };
 }

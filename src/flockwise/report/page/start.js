@@ -8,22 +8,38 @@ function setTheme(theme) {
 
 function switchTheme() {
   setTheme(isDark() ? "light" : "dark");
-  try { localStorage.setItem("flockwise-theme", document.documentElement.dataset.theme); } catch { /* a file opened without storage */ }
+  try {
+    localStorage.setItem("flockwise-theme", document.documentElement.dataset.theme);
+  } catch {
+    /* a file opened without storage */
+  }
   redrawAll();
 }
 
 function chosenTheme() {
-  try { return localStorage.getItem("flockwise-theme"); } catch { return null; }
+  try {
+    return localStorage.getItem("flockwise-theme");
+  } catch {
+    return null;
+  }
 }
 
 window.flockwise = { showRun, showComparison, masthead, el, dot, short, duration, css, cards };
 
 setTheme(chosenTheme() || (darkSystem.matches ? "dark" : "light"));
-darkSystem.addEventListener("change", () => { if (!chosenTheme()) { setTheme(darkSystem.matches ? "dark" : "light"); redrawAll(); } });
+darkSystem.addEventListener("change", () => {
+  if (!chosenTheme()) {
+    setTheme(darkSystem.matches ? "dark" : "light");
+    redrawAll();
+  }
+});
 
 let resized = 0;
-window.addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(redrawAll, 120); });
-// Printed pages are light, and their charts are drawn anew at the width of paper, so that letters stay readable.
+window.addEventListener("resize", () => {
+  clearTimeout(resized);
+  resized = setTimeout(redrawAll, 120);
+});
+// Printed pages are light; charts are drawn anew at the width of paper, so that letters stay readable.
 let before = null;
 window.addEventListener("beforeprint", () => {
   before = document.documentElement.dataset.theme;

@@ -1,9 +1,12 @@
 // Every client in every round: one row a client, one column a round.
 
 function ordered(run) {
-  const last = lastPlaces(run), truth = run.clients.truth || [];
+  const last = lastPlaces(run),
+    truth = run.clients.truth || [];
   const rank = (place) => (place < 0 ? 20_000 - place : place);
-  return last.map((_, i) => i).sort((a, b) => rank(last[a]) - rank(last[b]) || (truth[a] ?? 0) - (truth[b] ?? 0) || a - b);
+  return last
+    .map((_, i) => i)
+    .sort((a, b) => rank(last[a]) - rank(last[b]) || (truth[a] ?? 0) - (truth[b] ?? 0) || a - b);
 }
 
 function parsed(colour) {
@@ -12,34 +15,67 @@ function parsed(colour) {
 }
 
 const stripFigure = {
-  id: "strip", title: "Every client, every round",
+  id: "strip",
+  title: "Every client, every round",
   has: (run) => run.places && run.places.rounds.length > 1 && clientCount(run) > 0,
-  note: (run) => `One row is one of ${short(clientCount(run))} clients, one column a round, from ${run.places.rounds[0]} on the left to ${run.places.rounds[run.places.rounds.length - 1]}. Click a row for the client's history.`,
-  controls(card) { choice(card, "by", [["flock", "flock"], ["accuracy", "accuracy"]], "Colour by"); },
-  csv: (run) => [["client", "name", ...run.places.rounds.map((round) => `round ${round}`)],
-    ...ordered(run).map((client) => [client, clientName(run, client), ...run.places.rounds.map((_, row) => placeName(placeAt(run, row, client)))])],
+  note(run) {
+    const { rounds } = run.places;
+    return [
+      `One row is one of ${short(clientCount(run))} clients, one column a round,`,
+      `from ${rounds[0]} on the left to ${rounds[rounds.length - 1]}. Click a row for the client's history.`,
+    ].join(" ");
+  },
+  controls(card) {
+    choice(
+      card,
+      "by",
+      [
+        ["flock", "flock"],
+        ["accuracy", "accuracy"],
+      ],
+      "Colour by",
+    );
+  },
+  csv: (run) => [
+    ["client", "name", ...run.places.rounds.map((round) => `round ${round}`)],
+    ...ordered(run).map((client) => [
+      client,
+      clientName(run, client),
+      ...run.places.rounds.map((_, row) => placeName(placeAt(run, row, client))),
+    ]),
+  ],
   draw(card, run) {
-    const order = ordered(run), last = lastPlaces(run), byAccuracy = card.state.by === "accuracy" && run.accuracy && run.accuracy.rounds.length;
+    const order = ordered(run),
+      last = lastPlaces(run),
+      byAccuracy = card.state.by === "accuracy" && run.accuracy && run.accuracy.rounds.length;
     const rounds = byAccuracy ? run.accuracy.rounds : run.places.rounds;
     const known = new Map();
     const colourOf = (place) => known.get(place) || known.set(place, parsed(placeColour(place))).get(place);
     const heats = Array.from({ length: 251 }, (_, i) => heat(i / 250));
     cellPicture(card, {
-      rows: order.length, columns: rounds.length, ratio: SMALL() ? 1 : 0.92, left: order.map((client) => placeColour(last[client])), words: card.note.textContent,
+      rows: order.length,
+      columns: rounds.length,
+      ratio: SMALL() ? 1 : 0.92,
+      left: order.map((client) => placeColour(last[client])),
+      words: card.note.textContent,
       colour(row, column) {
         if (!byAccuracy) return colourOf(placeAt(run, column, order[row]));
         const value = accuracyAt(run, column, order[row]);
         return value === null ? null : heats[Math.round(value * 250)];
       },
       say(row, column) {
-        const client = order[row], round = rounds[column], at = rowAt(run.places.rounds, round);
+        const client = order[row],
+          round = rounds[column],
+          at = rowAt(run.places.rounds, round);
         const tested = run.accuracy ? rowAt(run.accuracy.rounds, round) : -1;
-        return `${clientName(run, client)}\nround ${round}: ${placeName(placeAt(run, at, client))}${tested >= 0 ? `\naccuracy ${short(accuracyAt(run, tested, client))}` : ""}`;
+        const accuracy = tested >= 0 ? `\naccuracy ${short(accuracyAt(run, tested, client))}` : "";
+        const place = placeName(placeAt(run, at, client));
+        return `${clientName(run, client)}\nround ${round}: ${place}${accuracy}`;
       },
       pick: (row) => openClient(run, order[row]),
     });
     const all = new Set();
-    unpack(run.places.codes).forEach((code) => all.add(code + CONFIRMED));
+    for (const code of unpack(run.places.codes)) all.add(code + CONFIRMED);
     keyLine(card, byAccuracy ? [heatKey(0, 1, "accuracy")] : placeKeys([...all]));
   },
 };
