@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from flockwise.attacks import ATTACKS, backdoor, label_flip, label_to, noise, stamp
-from flockwise.errors import InputError
+from flockwise.errors import ConfigError, InputError
 
 DATA_ATTACKS = [name for name, entry in ATTACKS.items() if entry.kind == "data"]
 
@@ -16,7 +16,7 @@ def samples(count=40):
 def test_every_attack_returns_new_arrays_of_the_same_kind(name):
     x, y = samples()
     before = x.copy(), y.copy()
-    new_x, new_y = ATTACKS[name].factory().poison(x, y, 10, np.random.default_rng(0))
+    new_x, new_y = ATTACKS[name]().poison(x, y, 10, np.random.default_rng(0))
     assert np.array_equal(x, before[0]) and np.array_equal(y, before[1])
     assert new_x.shape == x.shape and new_x.dtype == np.float32 and not np.shares_memory(new_x, x)
     assert new_y.shape == y.shape and new_y.dtype == np.int64 and not np.shares_memory(new_y, y)
@@ -73,7 +73,7 @@ def test_the_triggers_are_different_and_in_the_last_rows():
     ],
 )
 def test_impossible_parameters_are_refused_with_the_reason(make, told):
-    with pytest.raises(InputError, match=told):
+    with pytest.raises((ConfigError, InputError), match=told):
         make()
 
 

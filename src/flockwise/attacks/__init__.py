@@ -1,23 +1,27 @@
 """What dishonest clients do: to the updates they send, or to the data they train on.
 
 Every attack on updates says what it must know (`knows`), and raises InputError if its view lacks it.
+A new file in this folder with a function under `@attack` is all it takes to add one.
 """
 
-from flockwise.attacks.contract import AttackEntry, DataAttack, UpdateAttack, View
+from typing import TYPE_CHECKING, Any
+
+from flockwise.attacks.contract import ATTACKS, Attack, AttackPiece, DataAttack, UpdateAttack, View, attack
 from flockwise.attacks.data import backdoor, label_flip, label_to, noise, stamp
 from flockwise.attacks.local_model_poisoning import local_model_poisoning
 from flockwise.attacks.mimic import mimic
 from flockwise.attacks.optimised import min_max, min_sum
-from flockwise.attacks.registry import ATTACKS
 from flockwise.attacks.simple import gaussian, partial_drop, random_update, reverse
 from flockwise.attacks.statistical import fall_of_empires, little_is_enough
 
 __all__ = [
     "ATTACKS",
-    "AttackEntry",
+    "Attack",
+    "AttackPiece",
     "DataAttack",
     "UpdateAttack",
     "View",
+    "attack",
     "backdoor",
     "fall_of_empires",
     "gaussian",
@@ -34,3 +38,8 @@ __all__ = [
     "reverse",
     "stamp",
 ]
+
+if not TYPE_CHECKING:  # for a type checker only the names above exist
+
+    def __getattr__(name: str) -> Any:
+        return ATTACKS.exported(name)

@@ -1,17 +1,20 @@
 """Attacks on the training data of a client, which then trains honestly on it."""
 
+from typing import Annotated, Literal
+
 import numpy as np
+from pydantic import Field
 
-from flockwise.attacks.contract import DataAttack
+from flockwise.attacks.contract import DataAttack, attack
 from flockwise.errors import InputError
+from flockwise.options import Count, Natural
 
-PATTERNS = ("square", "cross", "stripes")
+Pattern = Literal["square", "cross", "stripes"]
 
 
-def label_to(label: int = 0) -> DataAttack:
+@attack("one label for every sample", kind="data")
+def label_to(label: Annotated[Natural, "the class, from 0"] = 0) -> DataAttack:
     """Every sample gets the same label."""
-    if label < 0:
-        raise InputError(f"label = {label}: must be a class, from 0")
 
     def poison(
         x: np.ndarray, y: np.ndarray, classes: int, rng: np.random.Generator
@@ -19,9 +22,10 @@ def label_to(label: int = 0) -> DataAttack:
         _check_class("label", label, classes)
         return x.copy(), np.full_like(y, label)
 
-    return DataAttack("label-to", "one label for every sample", poison)
+    return DataAttack(poison)
 
 
+@attack("labels in reverse order", kind="data")
 def label_flip() -> DataAttack:
     """Label l becomes classes - 1 - l."""
 
@@ -30,13 +34,17 @@ def label_flip() -> DataAttack:
     ) -> tuple[np.ndarray, np.ndarray]:
         return x.copy(), classes - 1 - y
 
-    return DataAttack("label-flip", "labels in reverse order", poison)
+    return DataAttack(poison)
 
 
-def noise(low: float = -10.0, high: float = 10.0) -> DataAttack:
+@attack("uniform noise added to every pixel", kind="data")
+def noise(
+    low: Annotated[float, "smallest number added"] = -10.0,
+    high: Annotated[float, "largest number added"] = 10.0,
+) -> DataAttack:
     """Uniform noise is added to every pixel and not clipped, as in Byzantine-robust clustered learning."""
-    if not -float("inf") < low < high < float("inf"):
-        raise InputError(f"low = {low}, high = {high}: must be finite, low below high")
+    if not low < high:
+        raise InputError(f"low = {low}, high = {high}: must be low below high")
 
     def poison(
         x: np.ndarray, y: np.ndarray, classes: int, rng: np.random.Generator
@@ -44,23 +52,25 @@ def noise(low: float = -10.0, high: float = 10.0) -> DataAttack:
         added = rng.random(x.shape, dtype=np.float32) * np.float32(high - low) + np.float32(low)
         return (x + added).astype(np.float32), y.copy()
 
-    return DataAttack("noise", "uniform noise added to every pixel", poison)
+    return DataAttack(poison)
 
 
-def backdoor(pattern: str = "square", target: int = 0, share: float = 0.5, size: int = 3) -> DataAttack:
+@attack(
+    "a trigger in some samples, with one label",
+    kind="data",
+    paper="Gu, Dolan-Gavitt and Garg, BadNets, 2017",
+)
+def backdoor(
+    pattern: Annotated[Pattern, "the trigger"] = "square",
+    target: Annotated[Natural, "the class that a trigger stands for"] = 0,
+    share: Annotated[float, Field(gt=0, le=1), "share of the samples that get a trigger"] = 0.5,
+    size: Annotated[Count, "pixels of the trigger's side"] = 3,
+) -> DataAttack:
     """A share of the samples carries a trigger and the target's label (Gu et al., BadNets, 2017).
 
     `"square"` is a bright square of `size` pixels in the lower right corner, `"cross"` a cross there,
     `"stripes"` every other column bright over the lowest `size` rows. `stamp` puts it on test images.
     """
-    if pattern not in PATTERNS:
-        raise InputError(f"pattern = {pattern!r}: must be one of {', '.join(PATTERNS)}")
-    if not 0 < share <= 1:
-        raise InputError(f"share = {share}: must be above 0 and at most 1; 0.5 stamps every second sample")
-    if target < 0:
-        raise InputError(f"target = {target}: must be a class, from 0")
-    if size < 1:
-        raise InputError(f"size = {size}: must be at least one pixel")
 
     def poison(
         x: np.ndarray, y: np.ndarray, classes: int, rng: np.random.Generator
@@ -72,10 +82,10 @@ def backdoor(pattern: str = "square", target: int = 0, share: float = 0.5, size:
         labels[chosen] = target
         return samples, labels
 
-    return DataAttack("backdoor", "a trigger in some samples, with one label", poison)
+    return DataAttack(poison)
 
 
-def stamp(x: np.ndarray, pattern: str = "square", size: int = 3) -> np.ndarray:
+def stamp(x: np.ndarray, pattern: Pattern = "square", size: int = 3) -> np.ndarray:
     """Copies of images (n, height, width, channels) with the trigger at full brightness."""
     if x.ndim != 4 or min(x.shape[1:3]) < size:
         raise InputError(

@@ -6,11 +6,11 @@ partial knowledge only their own honest ones.
 """
 
 from math import sqrt
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 
-from flockwise.attacks.contract import UpdateAttack, View
+from flockwise.attacks.contract import UpdateAttack, View, attack
 from flockwise.attacks.knowledge import (
     center,
     needs,
@@ -21,7 +21,6 @@ from flockwise.attacks.knowledge import (
     spread,
     squared_distances,
 )
-from flockwise.errors import InputError
 from flockwise.types import Updates
 
 Target = Literal["krum", "median", "trimmed-mean"]
@@ -31,8 +30,16 @@ SMALLEST = 1e-5  # the search for Krum gives up below this step
 NEAR = 0.01  # the paper's epsilon: how far the supporting updates lie from the crafted one
 
 
+@attack(
+    "updates that push the model against its course through a given rule",
+    kind="update",
+    paper="Fang, Cao, Jia and Gong, Local model poisoning, USENIX Security 2020",
+)
 def local_model_poisoning(
-    target: Target = "krum", knowledge: Literal["full", "partial"] = "full"
+    target: Annotated[Target, "the rule it is made against"] = "krum",
+    knowledge: Annotated[
+        Literal["full", "partial"], "all updates of the round, or the attackers' own honest ones"
+    ] = "full",
 ) -> UpdateAttack:
     """Updates crafted against `target`; median and trimmed mean meet the same ones.
 
@@ -40,10 +47,6 @@ def local_model_poisoning(
     other attackers support it from within a distance of 0.01. Krum's f is taken to be the true number of
     attackers.
     """
-    if target not in get_args(Target):
-        raise InputError(f"target = {target!r}: must be one of {', '.join(get_args(Target))}")
-    if knowledge not in ("full", "partial"):
-        raise InputError(f'knowledge = {knowledge!r}: must be "full" or "partial"')
     full = knowledge == "full"
 
     def craft(view: View, rng: np.random.Generator) -> Updates:
@@ -55,8 +58,7 @@ def local_model_poisoning(
             return _beyond_extremes(own, others, rng)
         return _beyond_spread(own, rng)
 
-    summary = "updates that push the model against its course through a given rule"
-    return UpdateAttack("local-model-poisoning", summary, needs("all" if full else "own"), craft)
+    return UpdateAttack(craft, needs("all" if full else "own"))
 
 
 def _against_krum(own: Updates, others: Updates | None, rng: np.random.Generator) -> Updates:

@@ -1,16 +1,27 @@
 """Mimic (Karimireddy, He and Jaggi, ICLR 2022): all attackers copy one honest client."""
 
+from typing import Annotated
+
 import numpy as np
 
-from flockwise.attacks.contract import UpdateAttack, View
+from flockwise.attacks.contract import UpdateAttack, View, attack
 from flockwise.attacks.knowledge import center, needs, others_updates, own_updates, products, repeated, spread
 from flockwise.errors import InputError
+from flockwise.options import Natural, NonNegative
 from flockwise.types import Updates
 
 POWER_STEPS = 20
 
 
-def mimic(target: int | None = None, epsilon: float = 0.0) -> UpdateAttack:
+@attack(
+    "exact copies of one honest client",
+    kind="update",
+    paper="Karimireddy, He and Jaggi, Byzantine-robust learning on heterogeneous datasets, ICLR 2022",
+)
+def mimic(
+    target: Annotated[Natural | None, "row of the honest client to copy; none: the most remarkable"] = None,
+    epsilon: Annotated[NonNegative, "noise on the copies, as a share of the honest spread"] = 0.0,
+) -> UpdateAttack:
     """Nothing looks wrong, but one client's data count many times: an attack on non-IID clients.
 
     `target` is the row among the honest clients of the round; None picks the client that stands out most
@@ -18,10 +29,6 @@ def mimic(target: int | None = None, epsilon: float = 0.0) -> UpdateAttack:
     this round). `epsilon` adds Gaussian noise of that share of each coordinate's spread, so that copies are
     not exactly equal.
     """
-    if target is not None and target < 0:
-        raise InputError(f"target = {target}: must be a row of the honest clients, from 0, or None")
-    if not 0 <= epsilon < float("inf"):
-        raise InputError(f"epsilon = {epsilon}: must be at least 0; 0 copies exactly")
 
     def craft(view: View, rng: np.random.Generator) -> Updates:
         attackers = len(own_updates(view))
@@ -37,7 +44,7 @@ def mimic(target: int | None = None, epsilon: float = 0.0) -> UpdateAttack:
             sent += noise * (epsilon * spread(others)).astype(np.float32)
         return sent
 
-    return UpdateAttack("mimic", "exact copies of one honest client", needs("all"), craft)
+    return UpdateAttack(craft, needs("all"))
 
 
 def _most_remarkable(others: Updates, rng: np.random.Generator) -> int:

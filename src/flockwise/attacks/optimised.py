@@ -6,12 +6,13 @@ searches the scale by halving; here it is the exact root of a quadratic.
 """
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 
-from flockwise.attacks.contract import UpdateAttack, View
+from flockwise.attacks.contract import UpdateAttack, View, attack
 from flockwise.attacks.knowledge import (
+    Knowledge,
     center,
     needs,
     own_updates,
@@ -20,29 +21,28 @@ from flockwise.attacks.knowledge import (
     squared_distances,
     visible,
 )
-from flockwise.errors import InputError
 from flockwise.types import Updates
 
-Deviation = Literal["unit", "std", "sign"]
+Deviation = Annotated[Literal["unit", "std", "sign"], "the direction away from the mean"]
+Seen = Annotated[Knowledge, "whose updates the attackers see"]
+PAPER = "Shejwalkar and Houmansadr, Manipulating the Byzantine, NDSS 2021"
 Largest = Callable[[Updates, np.ndarray, np.ndarray], float]  # honest updates, their mean, direction -> scale
 
 
-def min_max(deviation: Deviation = "unit", knowledge: str = "all") -> UpdateAttack:
+@attack("as far from the mean as the farthest honest pair allows", kind="update", paper=PAPER)
+def min_max(deviation: Deviation = "unit", knowledge: Seen = "all") -> UpdateAttack:
     """No farther from any honest update than the two farthest honest updates from each other."""
-    summary = "as far from the mean as the farthest honest pair allows"
-    return _within("min-max", summary, deviation, knowledge, _largest_min_max)
+    return _within("min-max", deviation, knowledge, _largest_min_max)
 
 
-def min_sum(deviation: Deviation = "unit", knowledge: str = "all") -> UpdateAttack:
+@attack("as far from the mean as the most remote honest client allows", kind="update", paper=PAPER)
+def min_sum(deviation: Deviation = "unit", knowledge: Seen = "all") -> UpdateAttack:
     """Summed squared distance to the honest updates no larger than any honest update's."""
-    summary = "as far from the mean as the most remote honest client allows"
-    return _within("min-sum", summary, deviation, knowledge, _largest_min_sum)
+    return _within("min-sum", deviation, knowledge, _largest_min_sum)
 
 
-def _within(name: str, summary: str, deviation: str, knowledge: str, largest: Largest) -> UpdateAttack:
+def _within(name: str, deviation: str, knowledge: str, largest: Largest) -> UpdateAttack:
     known = needs(knowledge)
-    if deviation not in get_args(Deviation):
-        raise InputError(f"deviation = {deviation!r}: must be one of {', '.join(get_args(Deviation))}")
 
     def craft(view: View, rng: np.random.Generator) -> Updates:
         sent = np.empty(own_updates(view).shape, dtype=np.float32)
@@ -53,7 +53,7 @@ def _within(name: str, summary: str, deviation: str, knowledge: str, largest: La
             sent[attackers] = mean + scale * direction
         return sent
 
-    return UpdateAttack(name, summary, known, craft)
+    return UpdateAttack(craft, known)
 
 
 def _direction(deviation: str, seen: Updates, mean: np.ndarray) -> np.ndarray:

@@ -6,11 +6,13 @@ different updates.
 """
 
 from statistics import NormalDist
+from typing import Annotated
 
 import numpy as np
 
-from flockwise.attacks.contract import UpdateAttack, View
+from flockwise.attacks.contract import UpdateAttack, View, attack
 from flockwise.attacks.knowledge import (
+    Knowledge,
     center,
     needs,
     others_updates,
@@ -19,11 +21,20 @@ from flockwise.attacks.knowledge import (
     spread,
     visible,
 )
-from flockwise.errors import InputError
 from flockwise.types import Updates
 
 
-def little_is_enough(z: float | None = 1.035, knowledge: str = "own") -> UpdateAttack:
+@attack(
+    "the mean, shifted by little more than honest spread",
+    kind="update",
+    paper="Baruch, Baruch and Goldberg, A little is enough, NeurIPS 2019",
+)
+def little_is_enough(
+    z: Annotated[
+        float | None, "standard deviations from the mean; none: as many as the paper computes"
+    ] = 1.035,
+    knowledge: Annotated[Knowledge, "whose updates the attackers see"] = "own",
+) -> UpdateAttack:
     """All attackers send mean + z * standard deviation (Baruch, Baruch and Goldberg, NeurIPS 2019).
 
     z = None computes the largest z at which the attackers are still nearer to the mean than enough honest
@@ -33,8 +44,6 @@ def little_is_enough(z: float | None = 1.035, knowledge: str = "own") -> UpdateA
     known = needs(knowledge)
     if z is None:
         known |= needs("all")
-    elif not np.isfinite(z):
-        raise InputError(f"z = {z}: must be a finite number, or None to compute it")
 
     def craft(view: View, rng: np.random.Generator) -> Updates:
         own = own_updates(view)
@@ -47,9 +56,7 @@ def little_is_enough(z: float | None = 1.035, knowledge: str = "own") -> UpdateA
             sent[attackers] = center(seen) + factor * spread(seen)
         return sent
 
-    return UpdateAttack(
-        "little-is-enough", "the mean, shifted by little more than honest spread", known, craft
-    )
+    return UpdateAttack(craft, known)
 
 
 def supported_z(clients: int, attackers: int) -> float:
@@ -60,11 +67,17 @@ def supported_z(clients: int, attackers: int) -> float:
     return max(0.0, NormalDist().inv_cdf(min(max(share, 1e-9), 1 - 1e-9)))
 
 
-def fall_of_empires(z: float = 10.0, knowledge: str = "own") -> UpdateAttack:
+@attack(
+    "the mean, turned round and scaled",
+    kind="update",
+    paper="Xie, Koyejo and Gupta, Fall of empires, UAI 2019",
+)
+def fall_of_empires(
+    z: Annotated[float, "how many times as long"] = 10.0,
+    knowledge: Annotated[Knowledge, "whose updates the attackers see"] = "own",
+) -> UpdateAttack:
     """All attackers send -z times the mean (Xie, Koyejo and Gupta, UAI 2019); Mini-FL uses z = 1 and 10."""
     known = needs(knowledge)
-    if not np.isfinite(z):
-        raise InputError(f"z = {z}: must be a finite number")
 
     def craft(view: View, rng: np.random.Generator) -> Updates:
         sent = np.empty(own_updates(view).shape, dtype=np.float32)
@@ -72,4 +85,4 @@ def fall_of_empires(z: float = 10.0, knowledge: str = "own") -> UpdateAttack:
             sent[attackers] = repeated(-z * center(seen), len(attackers))
         return sent
 
-    return UpdateAttack("fall-of-empires", "the mean, turned round and scaled", known, craft)
+    return UpdateAttack(craft, known)
