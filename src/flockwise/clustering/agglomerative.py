@@ -1,13 +1,15 @@
 """Agglomerative clustering of clients with a distance threshold, as in FL+HC (Briggs et al., Algorithm 1)."""
 
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 
 from flockwise.clustering.automatic_cut import automatic_threshold
 from flockwise.clustering.checks import check_points, in_order, square
+from flockwise.clustering.contract import Clusterer, clusterer
 from flockwise.clustering.leftovers import join_flocks
 from flockwise.errors import InputError
+from flockwise.options import Count, NonNegative
 from flockwise.types import Labels, Square
 
 Linkage = Literal["average", "complete", "single", "ward"]
@@ -24,7 +26,6 @@ def agglomerative(
     """Flocks whose merging distance is at most `threshold`; a higher one gives fewer flocks.
 
     `flocks` goes on merging until at most so many are left instead.
-
 
     Ward is defined on Euclidean distances, whose scale its heights share; give `points` (clients x
     features) instead of the distances to have them computed. `"auto"` chooses the threshold from the
@@ -44,6 +45,31 @@ def agglomerative(
 
     labels = in_order(hierarchy.fcluster(merges, cut, criterion="maxclust" if flocks else "distance"))
     return join_flocks(matrix, labels) if threshold == "auto" and not flocks else labels
+
+
+@clusterer(
+    "Merge the closest flocks up to a distance.",
+    takes="distance",
+    paper="Briggs, Fan and Andras, Federated learning with hierarchical clustering, IJCNN 2020",
+)
+class Agglomerative(Clusterer):
+    """`agglomerative` as an estimator."""
+
+    def __init__(
+        self,
+        *,
+        linkage: Annotated[Linkage, "how far two flocks are apart"] = "complete",
+        threshold: Annotated[
+            NonNegative | Literal["auto"], "flocks farther apart are not merged; auto: from the distances"
+        ] = "auto",
+        flocks: Annotated[Count | None, "instead of a threshold: merge until so many are left"] = None,
+    ) -> None:
+        self.linkage, self.threshold, self.flocks = linkage, threshold, flocks
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find the flocks in distances (clients x clients)."""
+        self.labels_ = agglomerative(X, self.linkage, self.threshold, flocks=self.flocks)
+        return self
 
 
 def _height(matrix: Square, merges: np.ndarray, threshold: float | str) -> float:

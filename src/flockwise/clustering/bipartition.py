@@ -4,9 +4,12 @@ The split that minimises the largest similarity across it is found exactly by cu
 the maximum spanning tree. The published code uses complete linkage instead, which misses this optimum.
 """
 
+from typing import Any, Self
+
 import numpy as np
 
 from flockwise.clustering.checks import in_order, square
+from flockwise.clustering.contract import Clusterer, clusterer
 from flockwise.types import Labels, Square
 
 
@@ -26,6 +29,23 @@ def bipartition(similarity: Square) -> tuple[Labels, float]:
     component = _components(child, parent, weight > alpha_cross)
     side = component == _heaviest(matrix, component)
     return in_order(~side), alpha_cross
+
+
+@clusterer(
+    "The best split in two flocks.",
+    takes="similarity",
+    paper="Sattler, Mueller and Samek, Clustered federated learning, TNNLS 2020",
+    most_flocks=2,
+)
+class Bipartition(Clusterer):
+    """`bipartition` as an estimator; `alpha_cross_` is the largest similarity across the split."""
+
+    alpha_cross_: float
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find the split in similarities (clients x clients)."""
+        self.labels_, self.alpha_cross_ = bipartition(X)
+        return self
 
 
 def maximum_spanning_tree(similarity: Square) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,10 +1,10 @@
-"""What every clustering checks about its input, and the order of its labels."""
+"""What every clustering checks about its input, and what is checked of the labels it returns."""
 
 from typing import Any
 
 import numpy as np
 
-from flockwise.errors import InputError
+from flockwise.errors import InputError, PluginError
 from flockwise.types import Labels, Square
 
 
@@ -15,6 +15,29 @@ def in_order(labels: Any) -> Labels:
     rank[np.argsort(first)] = np.arange(len(first))
     ordered: Labels = rank[inverse.reshape(-1)]
     return ordered
+
+
+def checked_labels(labels: Any, clients: int, name: str = "the clustering") -> Labels:
+    """The labels that a clustering returned as flocks 0, 1, ..., or a PluginError that says what is wrong.
+
+    Clients with a label below 0 (noise, for scikit-learn) get a flock of their own each.
+    """
+    try:
+        found = np.asarray(labels)
+    except ValueError:  # rows of different lengths
+        found = np.asarray(None)
+    if found.shape != (clients,) or found.dtype.kind not in "iu":
+        told = f"{found.dtype} of shape {found.shape}"
+        if found.dtype == object:
+            told = "None" if labels is None else f"a {type(labels).__name__} of other things than numbers"
+        elif found.dtype.kind == "f" and not np.isfinite(found).all():
+            told += " with NaN or infinity"
+        raise PluginError(f"{name} returned {told}: must be {clients} integers, the flock of each client")
+    flocks = found.astype(np.int64)
+    noise = flocks < 0
+    flocks[~noise] = in_order(flocks[~noise])  # first, so that numbers from `clients` on are free
+    flocks[noise] = clients + np.arange(noise.sum())
+    return in_order(flocks)
 
 
 def square(matrix: Any, name: str) -> Square:

@@ -1,11 +1,13 @@
 """k-means with the number of flocks taken from the elbow of its error curve, as in Mini-FL."""
 
-from typing import Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from flockwise.clustering.checks import check_points, in_order
+from flockwise.clustering.contract import Clusterer, clusterer
 from flockwise.errors import InputError
+from flockwise.options import Count
 from flockwise.rng import derived_seed, generator
 from flockwise.types import Labels
 
@@ -42,6 +44,31 @@ def kmeans_elbow(
     if k > 1 and not _beats_chance(rows, k, sse, seed):
         k = 1
     return in_order(labels[k - 1]), k, sse
+
+
+@clusterer(
+    "k-means, k from the elbow of its error.",
+    takes="points",
+    paper="Li et al., Mini-FL: enhance federated learning by grouping clients",
+)
+class KMeansElbow(Clusterer):
+    """`kmeans_elbow` as an estimator; `sse_` is the error for k = 1 .. k_max."""
+
+    sse_: np.ndarray
+
+    def __init__(
+        self,
+        *,
+        k_max: Annotated[Count, "most flocks to look for"] = 10,
+        seed: Annotated[int, "of k-means' starts; a run gives its own"] = 0,
+        standardise: Annotated[bool, "divide features by their standard deviation first"] = False,
+    ) -> None:
+        self.k_max, self.seed, self.standardise = k_max, seed, standardise
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find the flocks in points (clients x features)."""
+        self.labels_, _, self.sse_ = kmeans_elbow(X, self.k_max, self.seed, standardise=self.standardise)
+        return self
 
 
 def _elbow(sse: np.ndarray, most: int) -> int:

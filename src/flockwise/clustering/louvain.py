@@ -11,22 +11,12 @@ many small flocks: their resolution r is our 1 / r; at 1.0 both agree. python-lo
 conventions, so published values other than 1.0 made with it cannot be converted.
 """
 
-from typing import Any
+from typing import Annotated, Any, Self
 
-import numpy as np
-
-from flockwise.clustering.checks import in_order
-from flockwise.clustering.graph import DENSE_LIMIT, Graph, aggregate, content_order, read_graph, reorder
-from flockwise.clustering.local_moves import compact, first_sweep, settle
-from flockwise.clustering.modularity import check_resolution, partition_modularity
-from flockwise.clustering.refinement import refine
-from flockwise.errors import InputError
-from flockwise.rng import generator
+from flockwise.clustering.contract import Clusterer, clusterer
+from flockwise.clustering.search import search
+from flockwise.options import Count, Positive
 from flockwise.types import Labels
-
-SMALL = 500  # clients; up to here a search takes milliseconds and more of them run
-LEAST_GAIN = 0.01  # of the modularity: a search that gains less was in vain
-MOST_IN_VAIN = 2  # searches in a row, among many clients
 
 
 def louvain(
@@ -43,7 +33,7 @@ def louvain(
     `starts` searches run (default 8, and 1 above 3000 clients); they end early when the best partition
     is found again (three times up to 500 clients). Clients without any edge stay alone.
     """
-    return _search(similarity, resolution, seed, self_loops, starts, leiden=False)
+    return search(similarity, resolution, seed, self_loops, starts, leiden=False)
 
 
 def leiden(
@@ -55,78 +45,44 @@ def leiden(
     starts: int | None = None,
 ) -> Labels:
     """As `louvain`, with flocks that are also connected inside; better on large sparse graphs."""
-    return _search(similarity, resolution, seed, self_loops, starts, leiden=True)
+    return search(similarity, resolution, seed, self_loops, starts, leiden=True)
 
 
-def _search(
-    similarity: Any, resolution: float, seed: int, self_loops: bool, starts: int | None, leiden: bool
-) -> Labels:
-    check_resolution(resolution)
-    graph = read_graph(similarity, self_loops)
-    if starts is None:
-        starts = 8 if graph.nodes <= DENSE_LIMIT else 1
-    if starts < 1:
-        raise InputError(f"starts = {starts}: must be at least 1")
-    found = np.arange(graph.nodes)
-    order = content_order(graph)
-    order = order[graph.strength[order] > 0]
-    if len(order) == 0:
-        return found
-    found += len(order)  # whoever has no edge stays alone
-    graph = reorder(graph, order)
-    best, best_quality = np.arange(graph.nodes), -np.inf
-    small = graph.nodes <= SMALL
-    repeats = 3 if small else 1
-    in_vain = 0
-    for start in range(starts):
-        rng = generator(seed, "leiden" if leiden else "louvain", start)
-        # after a search from single clients one from random flocks: they end in different optima
-        first = (
-            rng.integers(0, best.max() + 3, graph.nodes) if small and start % 2 else np.arange(graph.nodes)
-        )
-        labels, quality = _one_start(graph, first, resolution, rng, leiden)
-        if start and np.array_equal(labels, best):
-            repeats -= 1
-            if repeats == 0:
-                break
-            continue
-        gained = start == 0 or quality - best_quality > LEAST_GAIN * abs(best_quality)
-        if quality > best_quality:
-            best, best_quality = labels, quality
-        in_vain = 0 if gained else in_vain + 1
-        if not small and in_vain == MOST_IN_VAIN:  # no structure that another search would find
-            break
-    found[order] = best
-    return in_order(found)
+class _Communities(Clusterer):
+    def __init__(
+        self,
+        *,
+        resolution: Annotated[Positive, "higher gives more and smaller flocks"] = 1.0,
+        seed: Annotated[int, "of the searches; a run gives its own"] = 0,
+        self_loops: Annotated[bool, "count the diagonal of the similarities too"] = False,
+        starts: Annotated[Count | None, "most searches; none: 8, and 1 above 3000 clients"] = None,
+    ) -> None:
+        self.resolution, self.seed, self.self_loops, self.starts = resolution, seed, self_loops, starts
 
 
-def _one_start(
-    graph: Graph, labels: np.ndarray, resolution: float, rng: np.random.Generator, leiden: bool
-) -> tuple[Labels, float]:
-    while True:
-        labels = in_order(_climb(graph, labels, resolution, rng, leiden))
-        settled = in_order(settle(graph, labels, resolution))
-        if np.array_equal(settled, labels):
-            return labels, partition_modularity(graph, labels, resolution)
-        labels = settled
+@clusterer(
+    "Communities of high modularity in the similarities.",
+    takes="similarity",
+    paper="Blondel et al., Fast unfolding of communities in large networks, 2008",
+)
+class Louvain(_Communities):
+    """`louvain` as an estimator."""
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find the flocks in similarities (clients x clients), dense or sparse."""
+        self.labels_ = louvain(X, self.resolution, self.seed, self_loops=self.self_loops, starts=self.starts)
+        return self
 
 
-def _climb(
-    graph: Graph, labels: np.ndarray, resolution: float, rng: np.random.Generator, leiden: bool
-) -> np.ndarray:
-    """Local moves, then the same on the graph of communities, until nothing merges any more."""
-    labels, count = compact(labels)
-    if count == graph.nodes:
-        labels = first_sweep(graph, labels, resolution, rng.permutation(graph.nodes))
-    labels, count = compact(settle(graph, labels, resolution))
-    if count == graph.nodes:
-        return labels
-    parts = refine(graph, labels, resolution, rng) if leiden else labels
-    parts, parts_count = compact(parts)
-    if parts_count == graph.nodes:
-        parts, parts_count = labels, count
-    inside = np.empty(parts_count, dtype=np.int64)
-    inside[parts] = labels  # each part starts in the community it came from
-    merged = _climb(aggregate(graph, parts, parts_count), inside, resolution, rng, leiden)
-    joined: np.ndarray = merged[parts]
-    return joined
+@clusterer(
+    "As louvain, with flocks that are connected inside.",
+    takes="similarity",
+    paper="Traag, Waltman and van Eck, From Louvain to Leiden, 2019",
+)
+class Leiden(_Communities):
+    """`leiden` as an estimator."""
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find the flocks in similarities (clients x clients), dense or sparse."""
+        self.labels_ = leiden(X, self.resolution, self.seed, self_loops=self.self_loops, starts=self.starts)
+        return self
