@@ -1,22 +1,47 @@
+import inspect
+
 import pytest
 
 from flockwise import splits
-from flockwise.errors import PluginError
-from flockwise.splits import SPLITS, find_split
+from flockwise.data import digits
+from flockwise.errors import ConfigError, PluginError
+from flockwise.splits import SPLITS, find_split, rotation
 
 
-def test_the_splits_of_the_papers_are_there_and_exported() -> None:
+def test_the_splits_of_the_papers_are_there() -> None:
     names = {"iid", "pathological", "label_swap", "rotation", "dirichlet", "by_writer"}
-    assert SPLITS.keys() == names | {"majority_class", "noniid_degree"}
-    assert SPLITS.keys() <= set(splits.__all__)
+    assert SPLITS.keys() >= names | {"majority_class", "noniid_degree"}
 
 
 @pytest.mark.parametrize("name", SPLITS)
 def test_every_split_takes_the_common_parameters_and_has_defaults(name: str) -> None:
-    split = SPLITS[name]
-    assert {"clients", "seed", "validation", "test", "samples"} <= split.defaults.keys()
-    assert split.summary and "\n" not in split.summary
-    assert split.defaults["validation"] == 0.1 and split.defaults["seed"] == 0
+    piece = SPLITS[name]
+    assert getattr(splits, name) is piece
+    shown = inspect.signature(piece).parameters
+    assert {"clients", "seed", "validation", "test", "samples"} <= shown.keys()
+    assert shown["validation"].default == 0.1 and shown["seed"].default == 0
+    assert piece.defaults.keys() == shown.keys() - {"dataset", "clients", "seed", "validation"}
+    assert all(field.description for field in piece.options.model_fields.values())
+    assert piece.summary and "\n" not in piece.summary
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"group": 2}, "split.group = 2: unknown key; did you mean 'groups'?"),
+        ({"groups": 0}, "split.groups = 0: input should be greater than or equal to 1"),
+        ({"sizes": "huge"}, "split.sizes = 'huge': input should be 'equal', 'lognormal' or 'zipf'"),
+    ],
+)
+def test_a_config_with_a_wrong_option_gets_one_line(options: dict, line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        SPLITS["rotation"].resolved(options, "split.")
+    assert str(caught.value).startswith(line) and "\n" not in str(caught.value)
+
+
+def test_an_unknown_option_from_python_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"split\.group = 2: unknown key; did you mean 'groups'"):
+        rotation(digits(), group=2)  # type: ignore[call-arg]
 
 
 def test_hyphens_are_fine_and_typing_errors_get_a_hint() -> None:

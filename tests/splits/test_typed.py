@@ -31,7 +31,10 @@ def test_something_that_is_no_data_set_is_refused() -> None:
 def test_lists_are_checked_item_by_item() -> None:
     with pytest.raises(ValueError, match=r"pairs = .*must be a list of lists of whole numbers or left out"):
         label_swap(load("digits"), groups=1, pairs=[("0", "1")])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match=r"sizes = \[1\.5\]: must be text or a list of whole numbers"):
+    with pytest.raises(
+        ValueError,
+        match=r"sizes = \[1\.5\]: must be one of equal, lognormal, zipf or a list of whole numbers",
+    ):
         iid(load("digits"), clients=1, sizes=[1.5])  # type: ignore[list-item]
 
 

@@ -7,6 +7,7 @@ from flockwise.data.federation import PARTS, Federation, Shard
 from flockwise.data.fetching import SOURCES, fetch
 from flockwise.data.loading import Available, available, load
 from flockwise.data.registry import DATASETS, find_spec
+from flockwise.data.sets import cifar10, digits, fashion_mnist, femnist, mnist
 from flockwise.data.spec import Spec
 
 __all__ = [
@@ -20,8 +21,13 @@ __all__ = [
     "Spec",
     "available",
     "carve",
+    "cifar10",
     "default_cache",
+    "digits",
+    "fashion_mnist",
+    "femnist",
     "fetch",
     "find_spec",
     "load",
+    "mnist",
 ]

@@ -1,6 +1,6 @@
 """A data set: images, labels, and who wrote what where that is known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ class Dataset:
     writer_status: NDArray[np.int64] | None = (
         None  # (samples,) FEMNIST: 2 whole, 1 shortened, 0 test part only
     )
+    # The name by which `load` gives exactly this. No argument, so that a changed copy does not have it.
+    registered: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
@@ -44,6 +46,12 @@ class Dataset:
                 f"y = labels {self.y.min()} to {self.y.max()}: must be 0 to {self.classes - 1}; "
                 f"set classes to {self.y.max() + 1} or renumber the labels"
             )
+
+    def registered_as(self, name: str) -> "Dataset":
+        """The same data set, known to be the one that `load(name)` gives."""
+        known = replace(self)
+        object.__setattr__(known, "registered", name)
+        return known
 
     @property
     def samples(self) -> int:

@@ -1,7 +1,7 @@
 """A federation: which client holds which samples of a data set, and how it sees them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +35,9 @@ class Federation:
 
     dataset: Dataset
     shards: tuple[Shard, ...]
+    # The sections [data] and [split] of a config that makes exactly this, where there is one. No argument, so that
+    # a changed copy does not have it.
+    origin: Mapping[str, Mapping[str, Any]] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Refuse a federation of nobody, and groups that only some clients have."""
@@ -42,6 +45,12 @@ class Federation:
             raise InputError("shards = (): a federation needs at least one client")
         if len({shard.group is None for shard in self.shards}) > 1:
             raise InputError("group = None for some clients only: give every client a group, or none")
+
+    def made_by(self, origin: Mapping[str, Mapping[str, Any]]) -> "Federation":
+        """The same federation, remembering the config sections that make it."""
+        known = replace(self)
+        object.__setattr__(known, "origin", origin)
+        return known
 
     @property
     def clients(self) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from flockwise.data.cache import default_cache, is_cached, open_cached, write_cached
 from flockwise.data.dataset import Dataset
 from flockwise.data.decoders import Arrays
-from flockwise.data.digits import load_digits
+from flockwise.data.embedded import load_digits
 from flockwise.data.folder import Folder, archives
 from flockwise.data.registry import DATASETS, find_spec
 from flockwise.data.spec import Spec

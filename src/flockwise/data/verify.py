@@ -48,7 +48,7 @@ def digest(array: NDArray[Any]) -> str:
 
 def assemble(spec: Spec, arrays: Arrays) -> Dataset:
     """The data set made of verified arrays."""
-    return Dataset(
+    dataset = Dataset(
         name=spec.name,
         x=arrays["x"],
         y=arrays["y"],
@@ -60,3 +60,4 @@ def assemble(spec: Spec, arrays: Arrays) -> Dataset:
         writer_group=arrays.get("writer_group"),
         writer_status=arrays.get("writer_status"),
     )
+    return dataset.registered_as(spec.name)

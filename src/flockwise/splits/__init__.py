@@ -1,18 +1,23 @@
-"""Splits: who holds which data. Each deals a data set out to clients and returns a Federation."""
+"""Splits: who holds which data. Each deals a data set out to clients and returns a Federation.
+
+A new file in this folder with a function under `@split` is all it takes to add one.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from flockwise.splits.by_writer import by_writer
+from flockwise.splits.contract import SPLITS, SplitPiece, find_split, split
 from flockwise.splits.dirichlet import dirichlet
 from flockwise.splits.iid import iid
 from flockwise.splits.label_swap import label_swap
 from flockwise.splits.majority_class import majority_class
 from flockwise.splits.noniid_degree import noniid_degree
 from flockwise.splits.pathological import pathological
-from flockwise.splits.registry import SPLITS, Split, find_split
 from flockwise.splits.rotation import rotation
 
 __all__ = [
     "SPLITS",
-    "Split",
+    "SplitPiece",
     "by_writer",
     "dirichlet",
     "find_split",
@@ -22,4 +27,10 @@ __all__ = [
     "noniid_degree",
     "pathological",
     "rotation",
+    "split",
 ]
+
+if not TYPE_CHECKING:  # for a type checker only the names above exist
+
+    def __getattr__(name: str) -> Any:
+        return SPLITS.exported(name)

@@ -1,26 +1,31 @@
 """One client per writer: FEMNIST's own federation, or MNIST by the writers that QMNIST found out."""
 
+from typing import Annotated
+
 import numpy as np
+from pydantic import Field
 
 from flockwise.data import Dataset, Federation, Shard, carve
 from flockwise.errors import InputError
 from flockwise.rng import generator
-from flockwise.splits.typed import typed
+from flockwise.splits.contract import Samples, Test, Validation, split
 from flockwise.splits.uniform import Indices
 
 
-@typed
+@split("one client per writer: FEMNIST, or MNIST with QMNIST's writers", example=None)
 def by_writer(
     dataset: Dataset,
     clients: int | None = None,
     seed: int = 0,
-    minimum: int = 12,
-    status: int = 1,
-    series: bool = True,
-    samples: int | None = None,
-    test_share: float = 0.1,
-    validation: float = 0.1,
-    test: int | None = None,
+    minimum: Annotated[int, Field(ge=2), "least samples of a writer"] = 12,
+    status: Annotated[int, Field(ge=0, le=2), "FEMNIST: 2 whole writers, 1 shortened ones too, 0 all"] = 1,
+    series: Annotated[bool, "groups are the NIST series of the writers, where known"] = True,
+    samples: Samples = None,
+    test_share: Annotated[
+        float, Field(gt=0, lt=1), "of a writer's samples, where all are in the training part"
+    ] = 0.1,
+    validation: Validation = 0.1,
+    test: Test = None,
 ) -> Federation:
     """Give each client the samples of one writer; `user` is the writer's number.
 

@@ -6,32 +6,40 @@ With sizes "natural" each label is divided over the clients by a draw of Dir(alp
 """
 
 from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.data import Dataset, Federation, Shard
 from flockwise.errors import InputError
+from flockwise.options import Count, Positive
 from flockwise.rng import generator
 from flockwise.splits.apportion import apportion
 from flockwise.splits.by_label import deal_counts, label_pools
+from flockwise.splits.contract import Samples, Test, Validation, split
 from flockwise.splits.sizes import check_clients, largest_remainder, training_sizes
-from flockwise.splits.typed import typed
 
 DRAWS = 20  # before clients that are too small are topped up
 
 
-@typed
+@split(
+    "label mixes drawn from a Dirichlet distribution",
+    paper="Yurochkin et al., Bayesian nonparametric federated learning, ICML 2019; Hsu, Qi and Brown, 2019",
+)
 def dirichlet(
     dataset: Dataset,
     clients: int = 100,
     seed: int = 0,
-    alpha: float = 0.5,
-    minimum: int = 5,
-    sizes: str | Sequence[int] = "natural",
-    samples: int | None = None,
-    validation: float = 0.1,
-    test: int | None = None,
+    alpha: Annotated[Positive, "small is extreme, large is nearly IID"] = 0.5,
+    minimum: Annotated[Count, "least training samples of a client"] = 5,
+    sizes: Annotated[
+        Literal["natural", "equal", "lognormal", "zipf"] | Sequence[int],
+        "how many samples clients have; natural: as the label mixes give them",
+    ] = "natural",
+    samples: Samples = None,
+    validation: Validation = 0.1,
+    test: Test = None,
 ) -> Federation:
     """Deal with label mixes of concentration `alpha`: small is extreme, large is nearly IID.
 

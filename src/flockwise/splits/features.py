@@ -1,13 +1,13 @@
 """What a server sees of a client beside its update: address, time of day, user id."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.errors import InputError
 
-VISIBLE = ("geo", "time", "user")
+Visible = Literal["geo", "time", "user"]
 MOST_GROUPS = 128  # two /16 networks of 10.0.0.0/8 for each, so that the ranges do not touch
 USERS = 10_000  # user ids of one group; as many stay unused before the next group
 
@@ -21,7 +21,7 @@ class Features(NamedTuple):
 
 
 def client_features(
-    member: NDArray[np.int64], groups: int, visible: str, random: np.random.Generator
+    member: NDArray[np.int64], groups: int, visible: Visible, random: np.random.Generator
 ) -> list[Features]:
     """Features in which the group shows in one only; the other two are drawn regardless of it.
 
@@ -34,7 +34,9 @@ def client_features(
     clients = len(member)
     if clients > USERS:
         raise InputError(f"clients = {clients}: must be at most {USERS}, the user ids of one group")
-    shown = {name: member if name == visible else random.integers(0, groups, clients) for name in VISIBLE}
+    shown = {
+        name: member if name == visible else random.integers(0, groups, clients) for name in get_args(Visible)
+    }
     networks = shown["geo"] * (256 // groups)
     hosts = random.choice(2**16 - 2, size=clients, replace=False) + 1
     hours = (shown["time"] + random.uniform(0.25, 0.75, clients)) * 24.0 / groups

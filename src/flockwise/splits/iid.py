@@ -1,21 +1,20 @@
 """Every client draws from the same distribution: the case in which one model fits all."""
 
-from collections.abc import Sequence
-
 from flockwise.data import Dataset, Federation, Shard
-from flockwise.splits.typed import typed
+from flockwise.splits.contract import Samples, Test, Validation, split
+from flockwise.splits.sizes import Sizes
 from flockwise.splits.uniform import deal_uniformly
 
 
-@typed
+@split("every client draws from the same distribution")
 def iid(
     dataset: Dataset,
     clients: int = 100,
     seed: int = 0,
-    sizes: str | Sequence[int] = "equal",
-    samples: int | None = None,
-    validation: float = 0.1,
-    test: int | None = None,
+    sizes: Sizes = "equal",
+    samples: Samples = None,
+    validation: Validation = 0.1,
+    test: Test = None,
 ) -> Federation:
     """Shuffle and deal. All clients are of one group.
 

@@ -5,25 +5,31 @@ right for all groups. FLIC uses 5 groups on MNIST (0 and 1 swapped, 2 and 3, ...
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from flockwise.data import Dataset, Federation, Shard
 from flockwise.errors import InputError
-from flockwise.splits.sizes import check_clients
-from flockwise.splits.typed import typed
+from flockwise.splits.contract import Groups, Samples, Test, Validation, split
+from flockwise.splits.sizes import Sizes, check_clients
 from flockwise.splits.uniform import deal_uniformly
 
 
-@typed
+@split(
+    "groups that swap the names of two classes",
+    paper="Sattler, Mueller and Samek, Clustered federated learning, TNNLS 2020",
+)
 def label_swap(
     dataset: Dataset,
     clients: int = 100,
     seed: int = 0,
-    groups: int = 5,
-    pairs: Sequence[Sequence[int]] | None = None,
-    sizes: str | Sequence[int] = "equal",
-    samples: int | None = None,
-    validation: float = 0.1,
-    test: int | None = None,
+    groups: Groups = 5,
+    pairs: Annotated[
+        Sequence[Sequence[int]] | None, "the labels that each group swaps; none: 2g and 2g + 1"
+    ] = None,
+    sizes: Sizes = "equal",
+    samples: Samples = None,
+    validation: Validation = 0.1,
+    test: Test = None,
 ) -> Federation:
     """Deal at random, then swap labels `pairs[group]` for the clients of each group.
 

@@ -6,16 +6,18 @@ animals, which nobody tells the server.
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
 from flockwise.data import Dataset, Federation, Shard
 from flockwise.errors import InputError
+from flockwise.options import Share
 from flockwise.rng import generator
 from flockwise.splits.apportion import apportion
 from flockwise.splits.by_label import deal_counts, fit_sizes, label_pools
-from flockwise.splits.sizes import check_clients, training_sizes
-from flockwise.splits.typed import typed
+from flockwise.splits.contract import Samples, Test, Validation, split
+from flockwise.splits.sizes import Sizes, check_clients, training_sizes
 
 SUPER_CLASSES: dict[str, tuple[tuple[int, ...], ...]] = {
     "cifar-10": ((0, 1, 8, 9), (2, 3, 4, 5, 6, 7)),  # vehicles, animals
@@ -28,17 +30,19 @@ SUPER_CLASSES: dict[str, tuple[tuple[int, ...], ...]] = {
 }
 
 
-@typed
+@split("one majority class per client; groups are super-classes")
 def majority_class(
     dataset: Dataset,
     clients: int = 10,
     seed: int = 0,
-    majority: float = 0.7,  # m_k in the paper
-    super_classes: Sequence[Sequence[int]] | None = None,
-    sizes: str | Sequence[int] = "equal",
-    samples: int | None = None,
-    validation: float = 0.1,
-    test: int | None = None,
+    majority: Annotated[Share, "share of the majority class, m_k in the paper"] = 0.7,
+    super_classes: Annotated[
+        Sequence[Sequence[int]] | None, "labels of each true group; none: those known of the data set"
+    ] = None,
+    sizes: Sizes = "equal",
+    samples: Samples = None,
+    validation: Validation = 0.1,
+    test: Test = None,
 ) -> Federation:
     """Give client k a share `majority` of class k mod classes and equal parts of all others.
 

@@ -6,37 +6,44 @@ group is visible in one of them (the paper: each group has its own IP range) and
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.data import Dataset, Federation, Shard
 from flockwise.errors import InputError
+from flockwise.options import Count, Share
 from flockwise.rng import generator
 from flockwise.splits.apportion import apportion
 from flockwise.splits.by_label import deal_counts, fit_sizes, label_pools
-from flockwise.splits.features import VISIBLE, client_features
+from flockwise.splits.contract import Groups, Samples, Test, Validation, split
+from flockwise.splits.features import Visible, client_features
 from flockwise.splits.sharing import draw_shared
-from flockwise.splits.sizes import check_clients, largest_remainder, training_sizes
-from flockwise.splits.typed import typed
+from flockwise.splits.sizes import Sizes, check_clients, largest_remainder, training_sizes
 
 PAPER_SIZES = (5, 5, 4, 3, 3)  # of 20 clients, Mini-FL Table 3
 
 
-@typed
+@split(
+    "Mini-FL's groups, visible in address, time or user id",
+    paper="Li et al., Mini-FL: enhance federated learning by grouping clients",
+)
 def noniid_degree(
     dataset: Dataset,
     clients: int = 20,
     seed: int = 0,
-    degree: float = 1.0,  # p in the paper
-    groups: int = 5,
-    group_sizes: Sequence[int] | None = None,
-    visible: str = "geo",
-    replacement: bool = False,
-    sizes: str | Sequence[int] = "equal",
-    samples: int | None = None,
-    validation: float = 0.1,
-    test: int | None = None,
+    degree: Annotated[Share, "share of samples of the group's own labels, p in the paper"] = 1.0,
+    groups: Groups = 5,
+    group_sizes: Annotated[
+        Sequence[Count] | None, "clients of each group; none: 5, 5, 4, 3, 3 of 20 as in the paper"
+    ] = None,
+    visible: Annotated[Visible, "where the group shows: address, hour or user id"] = "geo",
+    replacement: Annotated[bool, "a sample may be with several clients"] = False,
+    sizes: Sizes = "equal",
+    samples: Samples = None,
+    validation: Validation = 0.1,
+    test: Test = None,
 ) -> Federation:
     """Deal a share `degree` from the labels of the client's group and the rest from all labels.
 
@@ -61,8 +68,6 @@ def noniid_degree(
         raise InputError(f"degree = {degree}: must be 0 to 1; 1 gives a group its own labels only")
     if groups > dataset.classes:
         raise InputError(f"groups = {groups}: must be at most {dataset.classes}, one label for each at least")
-    if visible not in VISIBLE:
-        raise InputError(f"visible = {visible!r}: must be one of {', '.join(VISIBLE)}")
     member = _members(clients, groups, group_sizes)
     pool = label_pools(dataset)[0]
     mixes = _mixes(pool, groups, degree)[member]

@@ -5,30 +5,34 @@ al. cut the sorted data into 200 slices and give two to each client, so that som
 three labels; here every client has exactly `labels` labels, which is what FL+HC describes.
 """
 
-from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.data import Dataset, Federation, Shard
 from flockwise.errors import InputError
+from flockwise.options import Count
 from flockwise.rng import generator
 from flockwise.splits.apportion import apportion
 from flockwise.splits.by_label import deal_counts, label_pools
-from flockwise.splits.sizes import check_clients, largest_remainder, training_sizes
-from flockwise.splits.typed import typed
+from flockwise.splits.contract import Samples, Test, Validation, split
+from flockwise.splits.sizes import Sizes, check_clients, largest_remainder, training_sizes
 
 
-@typed
+@split(
+    "a few labels for each client, no groups",
+    paper="McMahan et al., Communication-efficient learning, AISTATS 2017",
+)
 def pathological(
     dataset: Dataset,
     clients: int = 100,
     seed: int = 0,
-    labels: int = 2,
-    sizes: str | Sequence[int] = "equal",
-    samples: int | None = None,
-    validation: float = 0.1,
-    test: int | None = None,
+    labels: Annotated[Count, "labels of each client"] = 2,
+    sizes: Sizes = "equal",
+    samples: Samples = None,
+    validation: Validation = 0.1,
+    test: Test = None,
 ) -> Federation:
     """Give each client `labels` random labels, in about equal numbers. There are no true groups.
 

@@ -1,24 +1,25 @@
 """Groups of clients whose images are turned by quarter turns (FLIC, IFCA): same labels, other features."""
 
-from collections.abc import Sequence
-
 from flockwise.data import Dataset, Federation, Shard
 from flockwise.errors import InputError
-from flockwise.splits.sizes import check_clients
-from flockwise.splits.typed import typed
+from flockwise.splits.contract import Groups, Samples, Test, Validation, split
+from flockwise.splits.sizes import Sizes, check_clients
 from flockwise.splits.uniform import deal_uniformly
 
 
-@typed
+@split(
+    "groups whose images are turned by quarter turns",
+    paper="Ghosh et al., An efficient framework for clustered federated learning, NeurIPS 2020",
+)
 def rotation(
     dataset: Dataset,
     clients: int = 100,
     seed: int = 0,
-    groups: int = 4,
-    sizes: str | Sequence[int] = "equal",
-    samples: int | None = None,
-    validation: float = 0.1,
-    test: int | None = None,
+    groups: Groups = 4,
+    sizes: Sizes = "equal",
+    samples: Samples = None,
+    validation: Validation = 0.1,
+    test: Test = None,
 ) -> Federation:
     """Deal at random, then turn the images of group g by g times 90 degrees.
 

@@ -1,13 +1,15 @@
 """How many samples each client gets."""
 
 from collections.abc import Sequence
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.errors import InputError
 
-SIZES = ("equal", "lognormal", "zipf")
+SizeName = Literal["equal", "lognormal", "zipf"]
+Sizes = Annotated[SizeName | Sequence[int], "how many samples clients have"]
 
 
 def training_sizes(
@@ -27,8 +29,10 @@ def training_sizes(
     check_clients(clients)
     if not isinstance(sizes, str):
         return _explicit(clients, available, sizes, samples)
-    if sizes not in SIZES:
-        raise InputError(f"sizes = {sizes!r}: must be one of {', '.join(SIZES)} or a list of numbers")
+    if sizes not in get_args(SizeName):
+        raise InputError(
+            f"sizes = {sizes!r}: must be one of {', '.join(get_args(SizeName))} or a list of numbers"
+        )
     if clients * minimum > available:
         raise InputError(
             f"clients = {clients}: must be at most {available // minimum}, "

@@ -40,6 +40,8 @@ def typed(function: Callable[P, R]) -> Callable[P, R]:
 def _fits(value: Any, hint: Any) -> bool:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return any(_fits(value, option) for option in typing.get_args(hint))
+    if typing.get_origin(hint) is typing.Literal:
+        return isinstance(value, str) and value in typing.get_args(hint)
     if typing.get_origin(hint) is Sequence:
         listed = isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str)
         return listed and all(_fits(item, typing.get_args(hint)[0]) for item in value)
@@ -55,6 +57,8 @@ def _fits(value: Any, hint: Any) -> bool:
 def _words(hint: Any) -> str:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return " or ".join(_words(option) for option in typing.get_args(hint))
+    if typing.get_origin(hint) is typing.Literal:
+        return f"one of {', '.join(typing.get_args(hint))}"
     if typing.get_origin(hint) is Sequence:
         inner = _words(typing.get_args(hint)[0]).removeprefix("a ")
         return f"a list of {inner.replace('list', 'lists') if 'list' in inner else inner + 's'}"

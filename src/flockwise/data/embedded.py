@@ -23,4 +23,4 @@ def load_digits() -> Dataset:
     x = images.reshape(-1, 8, 8, 1).astype(np.uint8)[order]
     y = labels.astype(np.int64)[order]
     x.flags.writeable = y.flags.writeable = False
-    return Dataset("digits", x, y, TRAIN, 16.0, 10, tuple("0123456789"))
+    return Dataset("digits", x, y, TRAIN, 16.0, 10, tuple("0123456789")).registered_as("digits")
