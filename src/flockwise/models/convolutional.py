@@ -1,28 +1,37 @@
 """Small convolutional networks: two rounds of convolution, ReLU and pooling, then linear layers."""
 
-from torch import nn
+from typing import TYPE_CHECKING
 
 from flockwise.errors import InputError
+from flockwise.models.contract import ImageShape, model
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
-def papers_cnn(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+@model("two 5x5 convolutions (32, 64) and 512 hidden units: FL+HC and FLIC")
+def cnn(input_shape: ImageShape, classes: int) -> "nn.Module":
     """The network of FL+HC (Briggs et al., IJCNN 2020) and FLIC: 5x5x32, 5x5x64, 512 hidden units."""
     return _two_convolutions(input_shape, (32, 64), (512, classes))
 
 
-def cifar_cnn(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+@model("two 5x5 convolutions (64, 64), 384 and 192 hidden units")
+def cifar_cnn(input_shape: ImageShape, classes: int) -> "nn.Module":
     """The CIFAR network of McMahan et al., AISTATS 2017 (without its normalisation layers)."""
     return _two_convolutions(input_shape, (64, 64), (384, 192, classes))
 
 
-def lenet(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+@model("two 5x5 convolutions (6, 16), 120 and 84 hidden units: Byzantine CFL")
+def lenet(input_shape: ImageShape, classes: int) -> "nn.Module":
     """LeNet-5 (LeCun et al., 1998) with rectifiers and maxima: 5x5x6, 5x5x16, 120 and 84 hidden units."""
     return _two_convolutions(input_shape, (6, 16), (120, 84, classes), padding=0)
 
 
 def _two_convolutions(
-    input_shape: tuple[int, int, int], channels: tuple[int, int], units: tuple[int, ...], padding: int = 2
-) -> nn.Module:
+    input_shape: ImageShape, channels: tuple[int, int], units: tuple[int, ...], padding: int = 2
+) -> "nn.Module":
+    from torch import nn
+
     (incoming, *sides), lost = input_shape, 4 - 2 * padding
     layers: list[nn.Module] = []
     for outgoing in channels:

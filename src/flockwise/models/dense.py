@@ -1,16 +1,27 @@
 """Models without convolutions: softmax regression and a perceptron with two hidden layers."""
 
-from torch import nn
+from typing import TYPE_CHECKING
+
+from flockwise.models.contract import ImageShape, model
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
-def softmax_regression(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+@model("softmax regression: one linear layer, convex")
+def softmax(input_shape: ImageShape, classes: int) -> "nn.Module":
     """One linear layer on the flattened image; convex with cross-entropy, trained in microseconds."""
+    from torch import nn
+
     channels, height, width = input_shape
     return nn.Sequential(nn.Flatten(), nn.Linear(channels * height * width, classes))
 
 
-def perceptron(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+@model("perceptron with two hidden layers of 200")
+def mlp(input_shape: ImageShape, classes: int) -> "nn.Module":
     """Two hidden layers of 200, the "2NN" of McMahan et al., AISTATS 2017."""
+    from torch import nn
+
     channels, height, width = input_shape
     return nn.Sequential(
         nn.Flatten(),

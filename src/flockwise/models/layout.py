@@ -7,13 +7,15 @@ leaves others (indices, masks) as they are.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import nn
 
 from flockwise.errors import InputError
 from flockwise.types import Vector
+
+if TYPE_CHECKING:
+    from torch import nn
 
 _COUNTER = "num_batches_tracked"
 
@@ -36,7 +38,7 @@ class Layout:
     entries: tuple[Entry, ...]
 
     @classmethod
-    def of(cls, module: nn.Module) -> "Layout":
+    def of(cls, module: "nn.Module") -> "Layout":
         """The layout of this module; equal for modules of the same architecture."""
         trainable = {name for name, parameter in module.named_parameters() if parameter.requires_grad}
         entries, start = [], 0
@@ -52,8 +54,10 @@ class Layout:
         """How many numbers the vector holds."""
         return self.entries[-1].stop if self.entries else 0
 
-    def read(self, module: nn.Module) -> Vector:
+    def read(self, module: "nn.Module") -> Vector:
         """A new vector with the module's present values."""
+        import torch
+
         state = module.state_dict()
         vector = np.empty(self.size, dtype=np.float32)
         target = torch.from_numpy(vector)
@@ -61,8 +65,10 @@ class Layout:
             target[entry.start : entry.stop].view(entry.shape).copy_(state[entry.name])
         return vector
 
-    def write(self, module: nn.Module, vector: Vector) -> None:
+    def write(self, module: "nn.Module", vector: Vector) -> None:
         """Copy the vector's values into the module; counters of batches become zero."""
+        import torch
+
         if vector.shape != (self.size,):
             raise InputError(f"vector of shape {vector.shape}: this model needs ({self.size},)")
         state = module.state_dict()

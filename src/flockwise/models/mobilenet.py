@@ -1,8 +1,12 @@
 """MobileNetV1 (Howard et al., arXiv 1704.04861), as published and for small images."""
 
-from torch import nn
+from typing import TYPE_CHECKING
 
 from flockwise.errors import InputError
+from flockwise.models.contract import ImageShape, model
+
+if TYPE_CHECKING:
+    from torch import nn
 
 # (output channels, stride) of each depthwise-separable block.
 _BLOCKS = (
@@ -11,7 +15,11 @@ _BLOCKS = (
 )  # fmt: skip
 
 
-def mobilenet(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+@model(
+    "MobileNetV1 for 32x32 images, with batch normalisation",
+    paper="Howard et al., MobileNets, arXiv 1704.04861",
+)
+def mobilenet(input_shape: ImageShape, classes: int) -> "nn.Module":
     """MobileNetV1 at full width: 3.2 million parameters and batch normalisation.
 
     The first layer keeps the resolution, so that a 32x32 image still has 2x2 pixels before the global average.
@@ -19,12 +27,18 @@ def mobilenet(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
     return _mobilenet(input_shape, classes, stride=1)
 
 
-def mobilenet_original(input_shape: tuple[int, int, int], classes: int) -> nn.Module:
+@model(
+    "MobileNetV1 as published, which halves the image at once: communities",
+    paper="Howard et al., MobileNets, arXiv 1704.04861",
+)
+def mobilenet_original(input_shape: ImageShape, classes: int) -> "nn.Module":
     """The same, but the first layer halves the image, as in the paper (and in Keras): a quarter of the work."""
     return _mobilenet(input_shape, classes, stride=2)
 
 
-def _mobilenet(input_shape: tuple[int, int, int], classes: int, stride: int) -> nn.Module:
+def _mobilenet(input_shape: ImageShape, classes: int, stride: int) -> "nn.Module":
+    from torch import nn
+
     incoming, height, width = input_shape
     if height < 16 or width < 16:
         raise InputError(f"input_shape = {input_shape}: MobileNet needs at least 16x16 pixels; use `cnn`")
@@ -38,5 +52,7 @@ def _mobilenet(input_shape: tuple[int, int, int], classes: int, stride: int) -> 
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(incoming, classes))
 
 
-def _normalised(convolution: nn.Conv2d) -> list[nn.Module]:
+def _normalised(convolution: "nn.Conv2d") -> "list[nn.Module]":
+    from torch import nn
+
     return [convolution, nn.BatchNorm2d(convolution.out_channels), nn.ReLU()]
