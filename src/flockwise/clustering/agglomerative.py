@@ -53,7 +53,7 @@ def agglomerative(
     paper="Briggs, Fan and Andras, Federated learning with hierarchical clustering, IJCNN 2020",
 )
 class Agglomerative(Clusterer):
-    """`agglomerative` as an estimator."""
+    """Flocks are merged as long as they are no farther apart than the threshold; see `agglomerative`."""
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ def bipartition(similarity: Square) -> tuple[Labels, float]:
     most_flocks=2,
 )
 class Bipartition(Clusterer):
-    """`bipartition` as an estimator; `alpha_cross_` is the largest similarity across the split."""
+    """The split whose largest similarity across it (`alpha_cross_`) is smallest; see `bipartition`."""
 
     alpha_cross_: float
 

@@ -52,7 +52,7 @@ def kmeans_elbow(
     paper="Li et al., Mini-FL: enhance federated learning by grouping clients",
 )
 class KMeansElbow(Clusterer):
-    """`kmeans_elbow` as an estimator; `sse_` is the error for k = 1 .. k_max."""
+    """The flocks of k-means at the elbow of its errors for k = 1 .. k_max (`sse_`); see `kmeans_elbow`."""
 
     sse_: np.ndarray
 

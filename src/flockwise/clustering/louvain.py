@@ -66,7 +66,7 @@ class _Communities(Clusterer):
     paper="Blondel et al., Fast unfolding of communities in large networks, 2008",
 )
 class Louvain(_Communities):
-    """`louvain` as an estimator."""
+    """Flocks of high modularity in a graph whose edges are the similarities; see `louvain`."""
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the flocks in similarities (clients x clients), dense or sparse."""
@@ -80,7 +80,7 @@ class Louvain(_Communities):
     paper="Traag, Waltman and van Eck, From Louvain to Leiden, 2019",
 )
 class Leiden(_Communities):
-    """`leiden` as an estimator."""
+    """As `Louvain`, with flocks that are also connected inside; better on large sparse graphs."""
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the flocks in similarities (clients x clients), dense or sparse."""
