@@ -1,13 +1,13 @@
 """Every built-in piece passes the batteries that plug-in authors use."""
 
-from typing import Any
-
+import numpy as np
 import pytest
+from sklearn.cluster import DBSCAN, KMeans
 
 from flockwise.aggregation import RULES
 from flockwise.attacks import ATTACKS
-from flockwise.clustering import agglomerative, kmeans_elbow, leiden, louvain
-from flockwise.similarity import cosine, l1, l2
+from flockwise.clustering import CLUSTERERS
+from flockwise.similarity import SIMILARITIES
 from flockwise.splits import SPLITS
 from flockwise.strategies import STRATEGIES
 from flockwise.testing import (
@@ -18,77 +18,68 @@ from flockwise.testing import (
     SplitBattery,
     StrategyBattery,
 )
-from flockwise.testing.examples import ordinary
 
-GIVEN: dict[str, dict[str, Any]] = {
-    "krum": {"f": 2}, "multi-krum": {"f": 2}, "bulyan": {"f": 1}, "centered-clipping": {"radius": 100.0},
-    "norm-bound": {"radius": 1000.0}, "fltrust": {"root": ordinary(1)[0]},
-}  # fmt: skip
-
-
-def _batteries(base: type, cases: dict[str, dict[str, Any]]) -> list[type]:
-    return [
-        type(f"{base.__name__}_{name.replace('-', '_')}", (base,), fields) for name, fields in cases.items()
-    ]
-
-
-RULE_BATTERIES = _batteries(
-    AggregatorBattery,
-    {
-        name: {"rule": staticmethod(rule.function), "parameters": GIVEN.get(name, {}),
-               "minimum": rule.minimum(GIVEN.get(name, {}).get("f", 0))}
-        for name, rule in RULES.items() if name != "fltrust"
-    },
-)  # fmt: skip
-SIMILARITY_BATTERIES = _batteries(
-    SimilarityBattery,
-    {
-        name: {"measure": staticmethod(f), "distance": name != "cosine"}
-        for name, f in (("cosine", cosine), ("l1", l1), ("l2", l2))
-    },
-)
-CLUSTERER_BATTERIES = _batteries(
-    ClustererBattery,
-    {
-        "louvain": {"cluster": staticmethod(louvain)},
-        "leiden": {"cluster": staticmethod(leiden)},
-        "agglomerative": {"cluster": staticmethod(agglomerative), "takes": "distance"},
-        "kmeans-elbow": {"cluster": staticmethod(kmeans_elbow), "takes": "points"},
-    },
-)
-ATTACK_BATTERIES = _batteries(
-    AttackBattery, {name: {"attack": entry.factory()} for name, entry in ATTACKS.items()}
-)
-SPLIT_BATTERIES = _batteries(
-    SplitBattery,
-    {name: {"split": staticmethod(split.function)} for name, split in SPLITS.items() if name != "by_writer"},
-)
-STRATEGY_BATTERIES = _batteries(
-    StrategyBattery,
-    {
-        name: {
-            "build": staticmethod(lambda setting, chosen=strategy: chosen.build(chosen.options(), setting))
-        }
-        for name, strategy in STRATEGIES.items()
-    },
-)
-ALL = [
-    *RULE_BATTERIES,
-    *SIMILARITY_BATTERIES,
-    *CLUSTERER_BATTERIES,
-    *ATTACK_BATTERIES,
-    *SPLIT_BATTERIES,
-    *STRATEGY_BATTERIES,
+KINDS = {
+    AggregatorBattery: RULES,
+    AttackBattery: ATTACKS,
+    ClustererBattery: CLUSTERERS,
+    SimilarityBattery: SIMILARITIES,
+    SplitBattery: SPLITS,
+    StrategyBattery: STRATEGIES,
+}
+CASES = [
+    (battery, name)
+    for kind in KINDS
+    for battery in kind.each()
+    for name in dir(battery)
+    if name.startswith("test_")
 ]
-CASES = [(battery, name) for battery in ALL for name in dir(battery) if name.startswith("test_")]
+
+
+def run(battery: type, test: str) -> None:
+    function = getattr(battery(), test)
+    values = [mark.args[1] for mark in getattr(function, "pytestmark", []) if mark.name == "parametrize"]
+    for value in values[0] if values else [None]:
+        function(value) if values else function()
 
 
 @pytest.mark.parametrize(("battery", "test"), CASES, ids=[f"{b.__name__}-{t}" for b, t in CASES])
 def test_built_in_pieces_pass_their_battery(battery: type, test: str) -> None:
-    function = getattr(battery(), test)
-    for mark in getattr(function, "pytestmark", []):
-        if mark.name == "parametrize":
-            for value in mark.args[1]:
-                function(value)
-            return
-    function()
+    run(battery, test)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_registered_piece_has_a_battery_unless_it_says_otherwise(kind: type) -> None:
+    tried = [name for name, piece in KINDS[kind].items() if piece.example is not None]
+    assert [battery.__name__ for battery in kind.each()] == [
+        f"{kind.__name__}_{name.replace('-', '_')}" for name in tried
+    ]
+    assert len(tried) >= len(KINDS[kind]) - 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"cluster": DBSCAN, "parameters": {"eps": 9.0, "min_samples": 2, "metric": "precomputed"}},
+        {"cluster": KMeans(3, n_init=5, random_state=0)},
+        {
+            "cluster": staticmethod(lambda away: (away[:, 0] > 9).astype(int)),
+            "takes": "distance",
+            "most_flocks": 2,
+        },
+    ],
+    ids=["class", "estimator", "function"],
+)
+def test_the_battery_of_clusterers_takes_all_kinds_of_them(given: dict) -> None:
+    battery = type("Own", (ClustererBattery,), given)
+    for name in dir(battery):
+        if name.startswith("test_"):
+            run(battery, name)
+
+
+def test_a_piece_that_is_wrong_fails() -> None:
+    everyone_alone = type(
+        "Own", (ClustererBattery,), {"cluster": staticmethod(lambda square: np.arange(len(square)))}
+    )
+    with pytest.raises(AssertionError):
+        everyone_alone().test_finds_flocks_that_are_plainly_there()

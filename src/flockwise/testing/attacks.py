@@ -4,8 +4,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from flockwise.attacks import DataAttack, UpdateAttack, View
+from flockwise.attacks import ATTACKS, DataAttack, UpdateAttack, View
 from flockwise.rng import generator
+from flockwise.testing.each import one_each
 from flockwise.testing.examples import ordinary
 
 
@@ -14,6 +15,16 @@ class AttackBattery:
 
     attack: ClassVar[Any]
     rule: ClassVar[str] = "krum"
+
+    @classmethod
+    def each(cls) -> "list[type[AttackBattery]]":
+        """A battery for every registered attack."""
+        cases = {
+            name: {"attack": piece(**piece.example)}
+            for name, piece in ATTACKS.items()
+            if piece.example is not None
+        }
+        return one_each(cls, cases)
 
     def result(self) -> tuple[np.ndarray, ...]:
         """What the attack makes of an ordinary round, or of ordinary data."""

@@ -1,27 +1,45 @@
 """What every clusterer must do."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
+from flockwise.clustering import CLUSTERERS, as_clustering
+from flockwise.clustering.contract import Takes
 from flockwise.metrics import adjusted_rand
+from flockwise.testing.each import one_each
 from flockwise.testing.examples import flocks, shuffled
+from flockwise.types import Labels
 
 
 class ClustererBattery:
-    """Give it `cluster`, a function of what it `takes`: similarities, distances or points."""
+    """Give it `cluster`: a function, an estimator with `fit_predict`, or its class and `parameters`.
 
-    cluster: ClassVar[Callable[..., Any]]
-    takes: ClassVar[Literal["similarity", "distance", "points"]] = "similarity"
+    `takes` says what it must be given where its own attributes do not: similarities, distances or points.
+    """
+
+    cluster: ClassVar[Any]
+    parameters: ClassVar[Mapping[str, Any]] = {}
+    takes: ClassVar[Takes | None] = None
     most_flocks: ClassVar[int | None] = None  # a clusterer that only ever finds so many
 
-    def call(self, rows: np.ndarray) -> np.ndarray:
+    @classmethod
+    def each(cls) -> "list[type[ClustererBattery]]":
+        """A battery for every registered clusterer."""
+        tried = {name: piece for name, piece in CLUSTERERS.items() if piece.example is not None}
+        cases = {
+            name: {"cluster": piece, "parameters": piece.example, "most_flocks": piece.most_flocks}
+            for name, piece in tried.items()
+        }
+        return one_each(cls, cases)
+
+    def call(self, rows: np.ndarray) -> Labels:
         """The clusterer on what it takes, made from these rows."""
         away = np.linalg.norm(rows[:, None].astype(np.float64) - rows[None], axis=2)
         given = {"points": rows, "distance": away, "similarity": np.exp(-((away / np.median(away)) ** 2))}
-        labels = type(self).cluster(given[self.takes])
-        return np.asarray(labels[0] if isinstance(labels, tuple) else labels)
+        ready = as_clustering(type(self).cluster, self.parameters)
+        return ready.cluster(given[self.takes or ready.takes])
 
     def sizes(self) -> tuple[int, ...]:
         """Flocks it should be able to find."""

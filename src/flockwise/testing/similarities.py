@@ -1,10 +1,13 @@
 """What every similarity or distance must do."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from flockwise.similarity import SIMILARITIES, Measure
+from flockwise.testing.each import one_each
 from flockwise.testing.examples import flocks, ordinary, shuffled
 
 
@@ -13,6 +16,16 @@ class SimilarityBattery:
 
     measure: ClassVar[Callable[..., Any]]
     distance: ClassVar[bool] = False
+
+    @classmethod
+    def each(cls) -> "list[type[SimilarityBattery]]":
+        """A battery for every registered similarity."""
+        cases = {
+            name: {"measure": partial(_compare, piece), "distance": piece.kind == "distance"}
+            for name, piece in SIMILARITIES.items()
+            if piece.example is not None
+        }
+        return one_each(cls, cases)
 
     def call(self, updates: np.ndarray) -> np.ndarray:
         """The measure on these updates."""
@@ -52,3 +65,9 @@ class SimilarityBattery:
         before = updates.copy()
         self.call(updates)
         np.testing.assert_array_equal(updates, before)
+
+
+def _compare(piece: Measure, updates: np.ndarray) -> np.ndarray:
+    columns = updates.shape[1]
+    layers = ((0, columns // 2), (columns // 2, columns))
+    return piece.compare(updates, layers=layers, **(piece.example or {}))

@@ -1,19 +1,29 @@
 """What every split must do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from flockwise.data import Federation, load
+from flockwise.splits import SPLITS
+from flockwise.testing.each import one_each
 
 
 class SplitBattery:
     """Give it `split`, a function of a data set; `parameters` are passed along."""
 
     split: ClassVar[Callable[..., Federation]]
-    parameters: ClassVar[dict[str, Any]] = {}
+    parameters: ClassVar[Mapping[str, Any]] = {}
     clients: ClassVar[int] = 10
+
+    @classmethod
+    def each(cls) -> "list[type[SplitBattery]]":
+        """A battery for every registered split that can deal the embedded digits."""
+        tried = {name: piece for name, piece in SPLITS.items() if piece.example is not None}
+        return one_each(
+            cls, {name: {"split": piece, "parameters": piece.example} for name, piece in tried.items()}
+        )
 
     def deal(self, seed: int = 0) -> Federation:
         """The split of the embedded digits."""
