@@ -8,18 +8,18 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from flockwise.config import Config, load_config
     from flockwise.data import Federation
-    from flockwise.simulation import Progress, fork, load_model, resume, run
+    from flockwise.runs import Progress, fork, load_model, resume, run
     from flockwise.store import Run, list_runs, open_run
 
 _HOMES = {
     "Config": "flockwise.config",
     "load_config": "flockwise.config",
     "Federation": "flockwise.data",
-    "Progress": "flockwise.simulation",
-    "fork": "flockwise.simulation",
-    "load_model": "flockwise.simulation",
-    "resume": "flockwise.simulation",
-    "run": "flockwise.simulation",
+    "Progress": "flockwise.runs",
+    "fork": "flockwise.runs",
+    "load_model": "flockwise.runs",
+    "resume": "flockwise.runs",
+    "run": "flockwise.runs",
     "Run": "flockwise.store",
     "list_runs": "flockwise.store",
     "open_run": "flockwise.store",

@@ -1,12 +1,14 @@
 """What the server and whoever drives it say to each other: plans out, replies in."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from ipaddress import ip_address
 from typing import Literal
 
 import numpy as np
 
-from flockwise.types import Models, Vector
+from flockwise.types import Clients, Models, Updates, Vector
 
 ROOT = -1  # the server's own clean data, addressed like a client where a method needs it
 
@@ -41,6 +43,11 @@ class Plan:
     models: Models
     tasks: tuple[Task, ...]
 
+    @cached_property
+    def offers(self) -> Mapping[int, tuple[int, ...]]:
+        """The rows of models that each client was sent."""
+        return {task.client: task.models for task in self.tasks}
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -55,6 +62,55 @@ class Reply:
     address: str | None = None
     hour: float | None = None
     user: int | None = None
+    report: Mapping[str, np.ndarray] = field(default_factory=dict)  # what the method asked for besides
+
+
+@dataclass(frozen=True)
+class Replies:
+    """The replies to one training plan as columns; row i of each belongs to `clients[i]`."""
+
+    round: int
+    clients: Clients
+    updates: Updates
+    samples: np.ndarray  # (clients,) int64
+    chosen: np.ndarray  # (clients,) which of the models it was offered each client trained
+    losses: np.ndarray  # (clients,) float64
+    origins: np.ndarray  # (clients, 3) place, hour and user as numbers, NaN where unknown
+    reports: Mapping[str, np.ndarray] = field(default_factory=dict)  # (clients, ...) each
+
+    def __len__(self) -> int:
+        return len(self.clients)
+
+    def rows(self, which: np.ndarray) -> "Replies":
+        """Some of the replies, given as a mask or as row numbers."""
+        if which.dtype == np.bool_ and which.all():
+            return self
+        reports = {name: column[which] for name, column in self.reports.items()}
+        return Replies(
+            self.round, self.clients[which], self.updates[which], self.samples[which], self.chosen[which],
+            self.losses[which], self.origins[which], reports,
+        )  # fmt: skip
+
+    def with_updates(self, rows: np.ndarray, updates: Updates) -> "Replies":
+        """The same replies with the updates of some rows replaced."""
+        changed = self.updates.copy()
+        changed[rows] = updates
+        return replace(self, updates=changed)
+
+    @classmethod
+    def stack(cls, round: int, replies: Sequence[Reply], dimension: int, names: Iterable[str] = ()) -> "Replies":
+        """Single replies, each checked before, laid out as columns."""
+        origins = [origin(reply.address, reply.hour, reply.user) for reply in replies]
+        return cls(
+            round,
+            np.array([reply.client for reply in replies], dtype=np.int64),
+            np.stack([r.update for r in replies]) if replies else np.zeros((0, dimension), np.float32),
+            np.array([reply.samples for reply in replies], dtype=np.int64),
+            np.array([reply.chosen for reply in replies], dtype=np.int64),
+            np.array([number(reply.loss) for reply in replies], dtype=np.float64),
+            np.array(origins, dtype=np.float64).reshape(-1, 3),
+            {name: np.stack([r.report[name] for r in replies]) for name in names if replies},
+        )
 
 
 @dataclass(frozen=True)
@@ -86,3 +142,33 @@ class RoundRecord:
     facts: Mapping[str, float]  # one number each: flocks, alpha_cross, modularity, ...
     arrays: Mapping[str, np.ndarray]  # per client, or client by client
     events: tuple[Event, ...]
+
+
+def origin(address: object, hour: object, user: object) -> tuple[float, float, float]:
+    """Where a reply comes from, as numbers."""
+    return _place(address), number(hour), number(user)
+
+
+def number(value: object) -> float:
+    """A number as told by a client; one so large that its square overflows counts as not told."""
+    if isinstance(value, float | int | np.number) and abs(value) < 1e100:  # type: ignore[operator]
+        return float(value)
+    return float("nan")
+
+
+def _place(address: object) -> float:
+    """An IP address as a number, so that ranges of it are neighbourhoods; "lat,lon" counts by its longitude."""
+    if address is None:
+        return float("nan")
+    try:
+        return float(int(ip_address(str(address))))
+    except ValueError:
+        latitude, comma, longitude = str(address).partition(",")
+        return _text_number(longitude) if comma and latitude else float("nan")
+
+
+def _text_number(text: str) -> float:
+    try:
+        return number(float(text))
+    except ValueError:
+        return float("nan")

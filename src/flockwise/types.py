@@ -1,4 +1,4 @@
-"""The array types and records that the parts hand to each other."""
+"""The array types that the parts hand to each other."""
 
 from typing import TypeAlias
 
@@ -10,5 +10,7 @@ Updates: TypeAlias = NDArray[np.float32]  # (clients, parameters) local model mi
 Models: TypeAlias = NDArray[np.float32]  # (flocks, parameters)
 Square: TypeAlias = NDArray[np.float64]  # (clients, clients) similarities or distances
 Labels: TypeAlias = NDArray[np.int64]  # (clients,) flock of each client
+Clients: TypeAlias = NDArray[np.int64]  # client numbers
+Rows: TypeAlias = NDArray[np.int64]  # (clients,) row of each client in a matrix of models
 Mask: TypeAlias = NDArray[np.bool_]  # (clients,)
 Weights: TypeAlias = NDArray[np.float64]  # (clients,) non-negative

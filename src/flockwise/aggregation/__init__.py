@@ -2,12 +2,12 @@
 
 `updates` is (clients, parameters). Nothing is modified; NaN, Inf, wrong shapes and impossible parameters are
 refused with `InputError`. `RULES` and `PRE_AGGREGATIONS` hold them by config name with their contracts.
+Called without updates, a rule is bound to its options for a strategy: `flic(rule=median())`.
 """
 
 from flockwise.aggregation.bucketing import bucketing
 from flockwise.aggregation.bulyan import bulyan
 from flockwise.aggregation.centered_clipping import centered_clipping
-from flockwise.aggregation.contract import Contract, Parameter, Rule
 from flockwise.aggregation.coordinatewise import median, trimmed_mean
 from flockwise.aggregation.fltrust import fltrust
 from flockwise.aggregation.geometric_median import geometric_median
@@ -15,14 +15,21 @@ from flockwise.aggregation.krum import krum, multi_krum
 from flockwise.aggregation.mean import mean
 from flockwise.aggregation.nearest_neighbor_mixing import nearest_neighbor_mixing
 from flockwise.aggregation.norm_bound import norm_bound
-from flockwise.aggregation.rules import PRE_AGGREGATIONS, RULES
+from flockwise.aggregation.rule import (
+    PRE_AGGREGATIONS,
+    RULES,
+    Rule,
+    RulePiece,
+    pre_aggregation,
+    rule,
+    rule_from,
+)
 
 __all__ = [
     "PRE_AGGREGATIONS",
     "RULES",
-    "Contract",
-    "Parameter",
     "Rule",
+    "RulePiece",
     "bucketing",
     "bulyan",
     "centered_clipping",
@@ -34,5 +41,8 @@ __all__ = [
     "multi_krum",
     "nearest_neighbor_mixing",
     "norm_bound",
+    "pre_aggregation",
+    "rule",
+    "rule_from",
     "trimmed_mean",
 ]

@@ -5,18 +5,33 @@ Makes honest inputs more alike; each attacker spoils one bucket, so a rule behin
 up to f bad ones.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from flockwise.aggregation.rule import pre_aggregation
 from flockwise.kernels.checks import as_count, as_updates, refuse_not_finite
 from flockwise.kernels.combine import weighted_sum
 from flockwise.kernels.order import content_order
+from flockwise.options import Count
 from flockwise.rng import generator
 from flockwise.types import Updates
 
 
-def bucketing(updates: Any, s: int = 2, seed: int | np.random.Generator = 0) -> Updates:
+def _buckets(count: int, s: int = 2, **options: Any) -> int:
+    return -(-count // s)
+
+
+@pre_aggregation(
+    "average random groups of s updates",
+    tolerates="the rule behind it sees K / s inputs, up to f bad",
+    cost="one pass",
+    leaves=_buckets,
+    example={"s": 2, "seed": 3},
+)
+def bucketing(
+    updates: Any, s: Annotated[Count, "updates in a bucket"] = 2, seed: int | np.random.Generator = 0
+) -> Updates:
     """A matrix of the means of random buckets of s updates; the last bucket takes what is left.
 
     The buckets depend on the seed and on what the updates hold, not on the order of clients.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.aggregation.krum import krum_scores
+from flockwise.aggregation.rule import rule
 from flockwise.kernels import native
 from flockwise.kernels.checks import as_count, as_updates, need_clients
 from flockwise.kernels.columns import NETWORK, each_network_block, each_sorted_block, one_zero
@@ -19,6 +20,18 @@ from flockwise.kernels.order import lowest
 from flockwise.types import Square, Updates, Vector
 
 
+def _fewest(f: int = 0, **options: Any) -> int:
+    return 4 * f + 3
+
+
+@rule(
+    "repeated Krum, then the values closest to the median of every coordinate",
+    needs="K >= 4f + 3",
+    tolerates="f <= (K - 3) / 4",
+    cost="pairwise distances and a sort, K^2 d",
+    minimum=_fewest,
+    example={"f": 1},
+)
 def bulyan(updates: Any, f: int) -> Vector:
     """Select K - 2f updates by repeated Krum, then average the K - 4f values closest to their median.
 

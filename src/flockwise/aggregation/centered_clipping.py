@@ -4,17 +4,30 @@ Karimireddy, He, Jaggi: Learning from History for Byzantine Robust Optimization,
 Best started from the previous round's result.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flockwise.aggregation.rule import majority, rule
 from flockwise.kernels.checks import as_count, as_radius, as_updates, as_vector
 from flockwise.kernels.combine import squared_lengths, weighted_sum
+from flockwise.options import Count, NonNegative
 from flockwise.types import Vector
 
+Radius = Annotated[NonNegative, "longest allowed length"]
 
-def centered_clipping(updates: Any, radius: float, start: Any = None, steps: int = 3) -> Vector:
+
+@rule(
+    "repeated mean of differences clipped to a radius around the last result",
+    tolerates="f < K / 2, each pulls at most radius / K a step",
+    cost="two passes a step",
+    minimum=majority,
+    example={"radius": 100.0},
+)
+def centered_clipping(
+    updates: Any, radius: Radius, start: Any = None, steps: Annotated[Count, "iterations"] = 3
+) -> Vector:
     """Move `steps` times by the mean of the differences to the updates, each clipped to the radius.
 
     `start` is zero if not given: the updates then count as they are.

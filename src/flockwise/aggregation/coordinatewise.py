@@ -5,21 +5,46 @@ half of the clients (or fewer than the trimmed ones) are attackers and honest up
 """
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from flockwise.aggregation.rule import majority, rule
 from flockwise.errors import InputError
 from flockwise.kernels.checks import as_updates
 from flockwise.kernels.columns import middle_mean
 from flockwise.types import Vector
 
 
+@rule(
+    "median of every coordinate",
+    needs="K >= 2f + 1",
+    tolerates="f < K / 2",
+    cost="a sort of each coordinate, K log K d",
+    minimum=majority,
+)
 def median(updates: Any) -> Vector:
     """The median of every coordinate; the mean of the middle two for an even number of clients."""
     rows = as_updates(updates)
     return middle_mean(rows, (len(rows) - 1) // 2)
 
 
-def trimmed_mean(updates: Any, trim: float = 0.1) -> Vector:
+def _trimmed(f: int = 0, trim: float = 0.1, **options: Any) -> int:
+    if f == 0:
+        return 1
+    return math.ceil(f / trim - 1e-9) if trim > 0 else 2**31
+
+
+@rule(
+    "mean of every coordinate without its lowest and highest values",
+    needs="K >= f / trim",
+    tolerates="f <= trim K",
+    cost="a sort of each coordinate, K log K d",
+    minimum=_trimmed,
+)
+def trimmed_mean(
+    updates: Any, trim: Annotated[float, Field(ge=0, lt=0.5), "fraction dropped at each end"] = 0.1
+) -> Vector:
     """The mean of every coordinate without the lowest and the highest values.
 
     `trim` is the fraction dropped at each end, rounded down: 0.1 drops 1 of 10 clients at the bottom and 1

@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from flockwise.aggregation.rule import rule
 from flockwise.kernels.checks import as_updates, as_vector
 from flockwise.kernels.combine import dots, squared_lengths, weighted_sum
 from flockwise.types import Vector
 
 
+@rule(
+    "mean weighted by agreement with the server's own update",
+    needs="K >= 1 and a root update",
+    tolerates="any f",
+    cost="three passes",
+    translates=False,
+)
 def fltrust(updates: Any, root: Any) -> Vector:
     """The mean of the updates scaled to the root's length, weighted by their cosine with it where positive.
 

@@ -5,21 +5,35 @@ Kakade, Harchaoui (IEEE TSP 2022) uses it for federated learning. Holds while at
 of the weight. Unlike RFA there is no smoothing: it runs until it no longer moves.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flockwise.aggregation.rule import majority, rule
 from flockwise.kernels.checks import as_count, as_updates, as_weights
 from flockwise.kernels.combine import squared_lengths, weighted_sum
 from flockwise.kernels.gram import direct_distances, gram, squared_distances
+from flockwise.options import Count, NonNegative
 from flockwise.types import Square, Updates, Vector, Weights
 
 # Up to here all pairwise distances cost less than the few passes over the updates that they replace.
 PAIRWISE = 200
 
 
-def geometric_median(updates: Any, weights: Any = None, steps: int = 200, tolerance: float = 1e-6) -> Vector:
+@rule(
+    "the point with the least sum of distances to the updates",
+    needs="K >= 2f + 1",
+    tolerates="f < K / 2 (given weights: less than half of the weight)",
+    cost="K^2 d",
+    minimum=majority,
+)
+def geometric_median(
+    updates: Any,
+    weights: Any = None,
+    steps: Annotated[Count, "most iterations"] = 200,
+    tolerance: Annotated[NonNegative, "relative change that ends it"] = 1e-6,
+) -> Vector:
     """The geometric median; ends when no client's coefficient changes by more than `tolerance` of it.
 
     Where the median is not unique (two clients of equal weight), a point between them: the mean for two.

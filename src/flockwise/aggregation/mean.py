@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from flockwise.aggregation.rule import rule
 from flockwise.kernels.checks import as_updates, as_weights
 from flockwise.kernels.combine import weighted_sum
 from flockwise.types import Vector
 
 
+@rule("weighted mean of the updates", tolerates="no attacker", cost="one pass", weighted=True)
 def mean(updates: Any, weights: Any = None) -> Vector:
     """The mean of the clients' updates; weights are scaled to sum to one.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from flockwise.aggregation.rule import pre_aggregation
 from flockwise.kernels.checks import as_count, as_updates
 from flockwise.kernels.gram import squared_distances
 from flockwise.kernels.order import content_order
@@ -15,6 +16,18 @@ from flockwise.kernels.parallel import blocks, each_chunk
 from flockwise.types import Updates
 
 
+def _fewest(f: int = 0, **options: Any) -> int:
+    return f + 1
+
+
+@pre_aggregation(
+    "replace each update by the mean of the K - f nearest",
+    needs="K >= f + 1",
+    tolerates="as the rule behind it",
+    cost="distances and a product, K^2 d",
+    minimum=_fewest,
+    example={"f": 1},
+)
 def nearest_neighbor_mixing(updates: Any, f: int) -> Updates:
     """A matrix whose rows are the means of the K - f updates nearest to each update, itself included."""
     rows = as_updates(updates)

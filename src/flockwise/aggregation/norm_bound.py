@@ -6,13 +6,20 @@ can do in one round; does not stop many small pulls.
 
 from typing import Any
 
-from flockwise.aggregation.centered_clipping import clipping_factors
+from flockwise.aggregation.centered_clipping import Radius, clipping_factors
+from flockwise.aggregation.rule import rule
 from flockwise.kernels.checks import as_radius, as_updates
 from flockwise.kernels.combine import squared_lengths, weighted_sum
 from flockwise.types import Vector
 
 
-def norm_bound(updates: Any, radius: float) -> Vector:
+@rule(
+    "mean of updates shortened to a radius",
+    tolerates="each client pulls at most radius / K",
+    cost="two passes",
+    example={"radius": 1000.0},
+)
+def norm_bound(updates: Any, radius: Radius) -> Vector:
     """The mean of the updates, each shortened to the radius if it is longer."""
     rows = as_updates(updates)
     limit = as_radius(radius)

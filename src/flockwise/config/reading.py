@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flockwise.config.checks import check
+from flockwise.config.resolving import resolve
 from flockwise.config.sections import Config
-from flockwise.config.validation import validated
 from flockwise.errors import ConfigError
+from flockwise.options import validated
 
 
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
@@ -31,14 +31,7 @@ def parse_config(
     merged = _copy(content)
     for override in overrides:
         _override(merged, override)
-    config = validated(Config, merged)
-    check(config, directory)
-    return config
-
-
-def schema() -> dict[str, Any]:
-    """The JSON schema of a config, for editors."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+    return resolve(validated(Config, merged), directory)
 
 
 def _override(content: dict[str, Any], override: str) -> None:

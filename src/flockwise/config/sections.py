@@ -1,8 +1,11 @@
 """The sections of a config and what each field may be."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from flockwise.options import NOT_SET, may_be_none, written
 
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
@@ -12,11 +15,20 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _none_in_words(cls, values: Any) -> Any:
+        """A field that may be left unset can say so: TOML has no word for it."""
+        if not isinstance(values, Mapping):
+            return values
+        unset = {name for name, field in cls.model_fields.items() if may_be_none(field.annotation)}
+        return {key: None if key in unset and value == NOT_SET else value for key, value in values.items()}
 
-class OpenSection(BaseModel):
+
+class OpenSection(Section):
     """Base of the sections that name a piece: the other fields are the piece's own and are checked with it."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="allow")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -46,6 +58,9 @@ class Model(Section):
 
     name: str = Field(
         "softmax", description="see `flockwise list models`, or module:function(input_shape, classes)"
+    )
+    travels: list[str] = Field(
+        ["*"], description="tensors that are sent and averaged, such as 'features.*'; others stay with the client"
     )
 
 
@@ -184,3 +199,8 @@ class Config(Section):
     evaluation: EvaluationSection = Field(default_factory=EvaluationSection)
     checkpoint: Checkpoint = Field(default_factory=Checkpoint)
     engine: EngineSection = Field(default_factory=EngineSection)
+
+    def written(self) -> dict[str, Any]:
+        """Every resolved value, as a file has it."""
+        content: dict[str, Any] = written(self.model_dump())
+        return content

@@ -15,18 +15,6 @@ _STARTS: dict[str, dict[str, Any]] = {
     "training": {"epochs": 3, "learning_rate": 0.1},
     "sampling": {"fraction": 0.5},
 }
-_OWN_STARTS: dict[str, dict[str, dict[str, Any]]] = {  # methods that are for other clients than flocks
-    "byzantine-cfl": {
-        "split": {"name": "iid", "clients": 20},
-        "attack": {"name": "label-to", "clients": 6},
-    },
-    "mini-fl": {
-        "split": {"name": "noniid_degree", "clients": 20, "degree": 1.0, "visible": "geo"},
-        "aggregation": {"name": "median", "attackers": 5},
-        "attack": {"name": "reverse", "clients": 5, "scale": 100.0},
-        "sampling": {"fraction": 1.0},  # of a few clients in a group, attackers may be the majority
-    },
-}
 
 
 def template(strategy: str) -> str:
@@ -38,7 +26,7 @@ def template(strategy: str) -> str:
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             sections.append(
-                _section(name, kind, {**_STARTS, **_OWN_STARTS.get(chosen.name, {})}.get(name, {}), chosen)
+                _section(name, kind, {**_STARTS, **(chosen.start or {})}.get(name, {}), chosen)
             )
         else:
             lines.append(f"{name} = {_toml(field.default if name != 'name' else strategy)}")

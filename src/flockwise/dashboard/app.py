@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from flockwise.dashboard.guard import Guard, is_token
 from flockwise.dashboard.watching import Watch
-from flockwise.dashboard.wishes import ask
+from flockwise.store.requests import file_request
 from flockwise.errors import FlockwiseError
 from flockwise.report.page import charts_library, page_script, page_style
 
@@ -75,7 +75,7 @@ def create_app(folder: Path, token: str, host: str = "127.0.0.1") -> Starlette:
             if len(body) > MOST_BYTES:
                 return _problem(f"body: must be at most {MOST_BYTES} bytes", 413)
         try:
-            await run_in_threadpool(ask, paths[name], json.loads(body))
+            await run_in_threadpool(file_request, paths[name], json.loads(body))
         except (FlockwiseError, ValueError, RecursionError) as error:
             return _problem(str(error)[:300], 400)
         return JSONResponse({"asked": True}, 202)

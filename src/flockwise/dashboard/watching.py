@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flockwise.dashboard.wishes import pending
+from flockwise.store.requests import pending
 from flockwise.errors import FlockwiseError
 from flockwise.report import describe_comparison, describe_run
 from flockwise.report.encoding import number, numbers, plain, whole

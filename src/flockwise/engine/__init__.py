@@ -1,7 +1,7 @@
-"""Who trains: the local engine, and the interface any other engine fills."""
+"""Who trains: the local engine, and what any other engine must do."""
 
-from flockwise.engine.base import Engine, Evaluation
-from flockwise.engine.local import LocalEngine
-from flockwise.engine.workbench import Workbench
+from flockwise.engine.base import Engine, Evaluation, Opener
+from flockwise.engine.client_work import ClientWork
+from flockwise.engine.local import Local, LocalEngine
 
-__all__ = ["Engine", "Evaluation", "LocalEngine", "Workbench"]
+__all__ = ["ClientWork", "Engine", "Evaluation", "Local", "LocalEngine", "Opener"]

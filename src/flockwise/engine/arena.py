@@ -21,7 +21,7 @@ class Arena:
         self, rows: int, columns: int, dtype: type[np.floating] = np.float32, likely: int | None = None
     ) -> None:
         width = columns * np.dtype(dtype).itemsize
-        size = max(rows * width, 1)
+        size = max(rows * width, np.dtype(dtype).itemsize)
         handle, path = tempfile.mkstemp(
             prefix="flockwise-", dir=_roomy((rows if likely is None else likely) * width)
         )

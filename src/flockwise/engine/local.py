@@ -2,18 +2,19 @@
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from flockwise.engine.arena import Arena
-from flockwise.engine.base import Evaluation
+from flockwise.engine.base import Engine, Evaluation
+from flockwise.engine.client_work import ClientWork, one_thread
 from flockwise.engine.pool import Job, Pool
-from flockwise.engine.workbench import Workbench, one_thread
 from flockwise.errors import EngineError
 from flockwise.kernels.parallel import available_cores
-from flockwise.messages import Plan, Reply, Scores, Task, is_root
-from flockwise.types import Labels, Models, Vector
+from flockwise.messages import Plan, Replies, Scores, Task, is_root
+from flockwise.types import Models, Rows, Vector
 
 # Seconds of training below which a plan is carried out in this process: messages to workers would cost more.
 _LIGHT = 0.003
@@ -21,35 +22,51 @@ _LIGHT_TEST = 0.02  # seconds of testing below which this process takes its shar
 _MUCH = 256 << 20  # bytes of updates; getting memory anew for each round has a price
 
 
-class LocalEngine:
+@dataclass(frozen=True)
+class Local:
+    """This machine as the engine: `run(..., engine=Local(workers=2))`; 0 workers: one per core."""
+
+    workers: int = 0
+
+    def open(self, work: ClientWork, most_models: int) -> "LocalEngine":
+        """Start the workers."""
+        return LocalEngine(work, self.workers, most_models)
+
+
+class LocalEngine(Engine):
     """Trains in `workers` processes (in this one if it is 1); the result does not depend on how many."""
 
-    def __init__(self, workbench: Workbench, workers: int = 0, most_models: int = 0) -> None:
-        self._bench = workbench
-        clients = workbench.federation.clients
-        dimension = _dimension(workbench)
+    def __init__(self, work: ClientWork, workers: int = 0, most_models: int = 0) -> None:
+        self._work = work
+        clients = work.federation.clients
         self.workers = min(workers or available_cores(), clients)
-        if sys.platform != "linux" or workbench.device != "cpu":
+        if sys.platform != "linux" or work.device != "cpu":
             self.workers = 1  # forking is not safe there
         one_thread()
         rows = max(clients + 64, most_models)
-        self._models = Arena(rows, dimension, likely=4)
+        travel = work.travel
+        self._models = Arena(rows, travel.size, likely=4)
         self._versions = np.zeros(rows, dtype=np.int64)  # a new number for each model that came into a row
         # Room for the server's own data too, which may train every model.
-        self._updates = Arena(clients + rows, dimension, likely=clients)
+        self._updates = Arena(clients + rows, travel.size, likely=clients)
+        self._own = Arena(clients, travel.own_size)  # what stays with each client
+        self._own.rows[:] = travel.own(work.first)
+        reported = sum(int(np.prod(shape)) for shape in work.report.shapes.values()) if work.report else 0
+        self._reports = Arena(clients + rows, reported, np.float64)
+        self._origins = np.array([work.origin(client) for client in range(clients)])
         self._pace = float(
             "inf"
         )  # seconds a sample in training, the best seen: loads and first uses slow others
         self._test_pace = float("inf")  # likewise in testing
-        self._test_sizes = np.array([workbench.tested(client) for client in range(clients)])
+        self._test_sizes = np.array([work.tested(client) for client in range(clients)])
         self._results = Arena(clients, 2, np.float64)  # accuracy and loss of each client's last test
         self._tested_with = np.full(clients, -1)  # twice the version of its model, plus 1 on later data
         self._pool = Pool(self.workers, self._handle) if self.workers > 1 else None
 
-    def train(self, plan: Plan) -> list[Reply]:
+    def train(self, plan: Plan) -> Replies:
         """Longest jobs first, so that no core waits long at the end."""
         self._share(plan.models)
-        work = {t.client: self._bench.samples(t.client, plan.round) * len(t.models) for t in plan.tasks}
+        work = {t.client: self._work.samples(t.client, plan.round) * len(t.models) for t in plan.tasks}
         tasks = sorted(plan.tasks, key=lambda task: (-work[task.client], task.client))
         jobs = [self._job("train", plan, task, slot) for slot, task in enumerate(tasks)]
         light = sum(work.values()) * self._pace < _LIGHT
@@ -58,10 +75,27 @@ class LocalEngine:
         self._pace = min([self._pace, *paces])
         ordered = [answers[client] for client in sorted(answers)]
         slots = [answer["slot"] for answer in ordered]
-        updates = self._updates.rows[slots]  # one matrix, which the server need not put together again
+        updates = self._updates.rows[slots]
         if updates.nbytes > _MUCH:
             self._updates.free(len(jobs))  # or a round of all clients would be held twice from now on
-        return [self._reply(plan, *pair) for pair in zip(ordered, updates, strict=True)]
+        clients = np.array(sorted(answers), dtype=np.int64)
+        return Replies(
+            plan.round, clients, updates,
+            np.array([answer["samples"] for answer in ordered], dtype=np.int64),
+            np.array([answer["chosen"] for answer in ordered], dtype=np.int64),
+            np.array(_from_json(answer["loss"] for answer in ordered), dtype=np.float64),
+            np.where(clients[:, None] < 0, np.nan, self._origins[clients]),
+            self._reported(self._reports.rows[slots]),
+        )  # fmt: skip
+
+    def _reported(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Reports as columns by name."""
+        found, start = {}, 0
+        for name, shape in self._work.report.shapes.items() if self._work.report else ():
+            stop = start + int(np.prod(shape))
+            found[name] = rows[:, start:stop].reshape(len(rows), *shape)
+            start = stop
+        return found
 
     def validate(self, plan: Plan) -> list[Scores]:
         """Every task's models on the client's validation data (the server's own data for ROOT)."""
@@ -79,16 +113,18 @@ class LocalEngine:
             for a in answers
         ]
 
-    def evaluate(self, round: int, models: Models, rows: Labels) -> Evaluation:
+    def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
         """Only clients whose model (or data) changed are tested again."""
         self._share(models)
-        drifted = self._bench.later is not None and round >= self._bench.drift_round
+        if not self._work.travel.everything:
+            return self._evaluate_each(round, rows)
+        drifted = self._work.later is not None and round >= self._work.drift_round
         wanted = 2 * self._versions[rows] + drifted
         stale = np.flatnonzero(self._tested_with != wanted)
         light = self._test_sizes[stale].sum() * self._test_pace < _LIGHT_TEST
         # Two jobs a worker are dealt out at once, so that each worker keeps to its clients and their data.
         parts = self.workers if light or len(np.unique(rows[stale])) > 1 else 2 * self.workers
-        chunk = -(-self._bench.federation.clients // parts)
+        chunk = -(-self._work.federation.clients // parts)
         jobs = []
         for neighbours in np.split(stale, np.flatnonzero(np.diff(stale // chunk)) + 1) if len(stale) else []:
             for row in np.unique(rows[neighbours]).tolist() if len(models) > 1 else [0]:
@@ -101,10 +137,26 @@ class LocalEngine:
         self._tested_with = wanted
         return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
 
+    def _evaluate_each(self, round: int, rows: Rows) -> Evaluation:
+        """Where a part of the model is each client's own, no two of them have the same."""
+        jobs = [{"kind": "test own", "round": round, "client": client, "row": int(row)} for client, row in enumerate(rows)]
+        for _ in self._run(jobs):  # the results are in shared memory
+            pass
+        return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
+
+    def kept(self) -> Mapping[str, np.ndarray]:
+        """What of their models clients keep to themselves."""
+        return {} if self._work.travel.everything else {"own": self._own.rows.copy()}
+
+    def restore(self, kept: Mapping[str, np.ndarray]) -> None:
+        """Clients go on with what they had kept."""
+        if "own" in kept:
+            self._own.rows[:] = kept["own"]
+
     def describe(self) -> str:
         """What trains, and on how many cores."""
         where = f"{self.workers} worker processes" if self.workers > 1 else "1 process"
-        return f"{where}, {self._bench.why}"
+        return f"{where}, {self._work.why}"
 
     def close(self) -> None:
         """Stop the workers."""
@@ -137,40 +189,53 @@ class LocalEngine:
             "slot": slot,
         }
 
-    def _reply(self, plan: Plan, answer: Job, update: Vector) -> Reply:
-        client = answer["client"]
-        shard = self._bench.root if is_root(client) else self._bench.federation.shards[client]
-        return Reply(
-            client, plan.round, update, answer["samples"], answer["chosen"],
-            _from_json([answer["loss"]])[0], getattr(shard, "address", None), getattr(shard, "hour", None),
-            getattr(shard, "user", None),
-        )  # fmt: skip
-
     def _handle(self, job: Job) -> Job:
         """One job, in a worker or in this process."""
-        bench, kind, round = self._bench, job["kind"], job["round"]
+        work, kind, round = self._work, job["kind"], job["round"]
         if kind == "test":
             return self._test(job)
-        client, models = job["client"], job["models"]
+        client = job["client"]
+        if kind == "test own":
+            whole = self._whole(client, self._models.rows[job["row"]])
+            self._results.rows[client] = work.score(client, "test", round, whole)
+            return {}
+        models = job["models"]
         # one model, the usual case, without a copy
-        candidates = self._models.rows[models if len(models) > 1 else slice(models[0], models[0] + 1)]
+        sent = self._models.rows[models if len(models) > 1 else slice(models[0], models[0] + 1)]
+        candidates = sent if work.travel.everything else np.stack([self._whole(client, model) for model in sent])
         if kind == "validate":
-            scores = [bench.score(client, "validation", round, model) for model in candidates]
-            samples = len(bench.data(client, "validation", round)[1])
+            scores = [work.score(client, "validation", round, model) for model in candidates]
+            samples = len(work.data(client, "validation", round)[1])
             return {"client": client, "accuracies": _to_json(s[0] for s in scores),
                     "losses": _to_json(s[1] for s in scores), "samples": samples}  # fmt: skip
         started = time.perf_counter()
-        result = bench.train(client, round, candidates)
+        result = work.train(client, round, candidates)
         if result is None:
             return {"client": client, "samples": 0}
         trained, chosen, loss = result
-        np.subtract(trained, candidates[chosen], out=self._updates.rows[job["slot"]])
-        return {"client": client, "samples": len(bench.data(client, "train", round)[1]), "chosen": chosen,
+        np.subtract(work.travel.part(trained), sent[chosen], out=self._updates.rows[job["slot"]])
+        if not work.travel.everything and not is_root(client):
+            self._own.rows[client] = work.travel.own(trained)
+        if work.report is not None and not is_root(client):
+            self._reports.rows[job["slot"]] = self._flat(work.told(client, round))
+        return {"client": client, "samples": len(work.data(client, "train", round)[1]), "chosen": chosen,
                 "loss": _to_json([loss])[0], "slot": job["slot"], "seconds": time.perf_counter() - started}  # fmt: skip
+
+    def _whole(self, client: int, model: Vector) -> Vector:
+        """What the client is sent, with what it has kept."""
+        own = self._work.travel.own(self._work.first) if is_root(client) else self._own.rows[client]
+        return self._work.travel.whole(model, own)
+
+    def _flat(self, report: Mapping[str, np.ndarray]) -> np.ndarray:
+        """A report as one row; the gate is shown NaN where it is not of the shape that was agreed."""
+        shapes = self._work.report.shapes if self._work.report else {}
+        fits = {name: name in report and report[name].shape == shape for name, shape in shapes.items()}
+        parts = [report[n].ravel() if fits[n] else np.full(int(np.prod(shape)), np.nan) for n, shape in shapes.items()]
+        return np.concatenate(parts)
 
     def _test(self, job: Job) -> Job:
         started, clients = time.perf_counter(), job["clients"]
-        results = self._bench.score_many(clients, job["round"], self._models.rows[job["row"]])
+        results = self._work.score_many(clients, job["round"], self._models.rows[job["row"]])
         self._results.rows[clients] = np.stack(results, axis=1)
         samples = int(self._test_sizes[clients].sum())
         return {"samples": samples, "seconds": time.perf_counter() - started}
@@ -181,12 +246,6 @@ def _same_bits(one: Vector, other: Vector) -> bool:
     return one[:few].tobytes() == other[:few].tobytes() and bool(
         (one.view(np.int32) == other.view(np.int32)).all()
     )
-
-
-def _dimension(bench: Workbench) -> int:
-    from flockwise.models import Layout
-
-    return Layout.of(bench.module).size
 
 
 def _to_json(values: Iterable[float]) -> list[float | None]:

@@ -15,9 +15,9 @@ from flockwise.flower.roster import Roster
 from flockwise.messages import Event, RoundRecord
 from flockwise.pieces.state import State
 from flockwise.server import Server
-from flockwise.simulation.recording import recorded
-from flockwise.simulation.requests import apply_requests
-from flockwise.simulation.runner import environment
+from flockwise.runs.recording import recorded
+from flockwise.runs.requests import apply_requests
+from flockwise.runs.runner import environment
 from flockwise.store import RunWriter, create_run, open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
 

@@ -53,7 +53,7 @@ def server_app() -> ServerApp:
         from flockwise.config import parse_config
         from flockwise.flower.engine import serving
         from flockwise.flower.logbook import same_run
-        from flockwise.simulation import resume, run
+        from flockwise.runs import resume, run
 
         path = Path(str(context.run_config["flockwise-run"]))
         directory = Path(str(context.run_config["flockwise-directory"]))

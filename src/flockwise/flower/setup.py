@@ -15,7 +15,7 @@ from flockwise.models.beginnings import beginnings
 from flockwise.pieces.state import State
 from flockwise.rng import generator
 from flockwise.server import Gate, Server
-from flockwise.simulation.assembly import bind_rule, make_method
+from flockwise.runs.assembly import bind_rule, make_method
 from flockwise.strategies import Setting
 from flockwise.types import Vector
 

@@ -90,7 +90,7 @@ def _bench(text: str, directory: Path, data: Path | None) -> Workbench:
     key = hashlib.sha256("\n".join([text, str(directory), str(data)]).encode()).hexdigest()
     if key not in _BENCHES:
         from flockwise.config import parse_config
-        from flockwise.simulation.assembly import make_workbench
+        from flockwise.runs.assembly import make_workbench
 
         one_thread()
         _BENCHES.clear()

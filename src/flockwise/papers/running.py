@@ -17,8 +17,8 @@ from flockwise.papers.finished import Computed, Finished
 from flockwise.papers.fresh import cell_digest, current_results
 from flockwise.papers.results import Result, read_result, result_path, surroundings, write_result
 from flockwise.papers.twins import decision, idle_twin_of, twin_of
-from flockwise.simulation import fork, resume, run
-from flockwise.simulation.runner import Progress
+from flockwise.runs import fork, resume, run
+from flockwise.runs.runner import Progress
 from flockwise.store import Run, open_run
 
 

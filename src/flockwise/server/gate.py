@@ -1,21 +1,22 @@
 """The only door for replies: each is admitted, or rejected with a reason; the round goes on either way."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from flockwise.messages import Plan, Reply, Scores
+from flockwise.messages import Plan, Replies, Reply, Scores
+from flockwise.stages.report import Report
 
 LONGEST = 1e15  # squares of such updates still fit in float32, and so do sums of many
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The replies that may enter, in order of client id, and why the others may not."""
+    """What may enter, in order of client id (columns for a training plan), and why the others may not."""
 
-    admitted: tuple[Any, ...]
+    admitted: Any
     rejected: tuple[tuple[int | None, str], ...]
 
 
@@ -25,38 +26,63 @@ class Gate:
 
     `max_norm` bounds an update's Euclidean length (None: no bound, as in the papers, but for what is no
     result of training and would overflow where updates are added and squared);
-    `max_samples` is the largest sample count a client may claim.
+    `max_samples` is the largest sample count a client may claim; `report` is what the method asks clients to tell.
     """
 
     dimension: int
     max_norm: float | None = None
     max_samples: int = 10_000_000
+    report: Report | None = None
 
-    def admit(self, plan: Plan, replies: Iterable[object]) -> Verdict:
+    def admit(self, plan: Plan, replies: Replies | Iterable[object]) -> Verdict:
         """Sort replies to a plan into admitted and rejected."""
-        asked = {task.client: task for task in plan.tasks}
-        check: Callable[[Any, Sequence[int]], str | None] = self._scores_fault
-        if plan.kind == "train":
-            check = self._training_fault
-        wanted = Reply if plan.kind == "train" else Scores
+        if isinstance(replies, Replies) and plan.kind == "train":
+            return self._admit_columns(plan, replies)
+        fault = self._training_fault if plan.kind == "train" else self._scores_fault
         admitted: dict[int, Any] = {}
         rejected: list[tuple[int | None, str]] = []
-        for reply in replies:
+        for reply in [replies] if isinstance(replies, Replies) else replies:
             client = getattr(reply, "client", None)
-            if not isinstance(reply, wanted):
-                rejected.append((_id(client), f"not a {wanted.__name__}"))
-            elif not _is_whole(client) or client not in asked:
-                rejected.append((_id(client), "was not asked"))
-            elif not _is_whole(reply.round) or reply.round != plan.round:
-                rejected.append((client, f"answers round {reply.round!s:.20}, this is round {plan.round}"))
-            elif client in admitted:
-                rejected.append((client, "answered twice; the first answer counts"))
-            elif fault := check(reply, asked[client].models):
-                rejected.append((client, fault))
+            why = self._stranger(plan, reply) or _doubled(client, admitted) or fault(reply, plan.offers[client])  # type: ignore[index]
+            if why:
+                rejected.append((_id(client), why))
             else:
-                admitted[client] = reply
+                admitted[client] = reply  # type: ignore[index]
         ordered = tuple(admitted[client] for client in sorted(admitted))
-        return Verdict(ordered, tuple(rejected))
+        if plan.kind == "validate":
+            return Verdict(ordered, tuple(rejected))
+        names = self.report.shapes if self.report else ()
+        return Verdict(Replies.stack(plan.round, ordered, self.dimension, names), tuple(rejected))
+
+    def _admit_columns(self, plan: Plan, replies: Replies) -> Verdict:
+        """The same for replies that an engine hands over as columns: not copied if all may enter."""
+        if replies.updates.dtype != np.float32 or replies.updates.shape != (len(replies), self.dimension):
+            why = f"updates are {replies.updates.dtype} {replies.updates.shape}, not float32 (.., {self.dimension})"
+            return Verdict(Replies.stack(plan.round, (), self.dimension), ((None, why),))
+        rejected: list[tuple[int | None, str]] = []
+        rows: dict[int, int] = {}
+        for row, client in enumerate(replies.clients.tolist()):
+            reply = Reply(client, replies.round, replies.updates[row], int(replies.samples[row]), int(replies.chosen[row]),
+                          report={name: column[row] for name, column in replies.reports.items()})  # fmt: skip
+            why = self._stranger(plan, reply) or _doubled(client, rows) or self._training_fault(reply, plan.offers[client])
+            if why:
+                rejected.append((client, why))
+            else:
+                rows[client] = row
+        order = np.array([rows[client] for client in sorted(rows)], dtype=np.int64)
+        untouched = np.array_equal(order, np.arange(len(replies)))
+        return Verdict(replies if untouched else replies.rows(order), tuple(rejected))
+
+    def _stranger(self, plan: Plan, reply: object) -> str | None:
+        """Why a reply is no answer to this plan at all."""
+        wanted = Reply if plan.kind == "train" else Scores
+        if not isinstance(reply, wanted):
+            return f"not a {wanted.__name__}"
+        if not _is_whole(reply.client) or reply.client not in plan.offers:
+            return "was not asked"
+        if not _is_whole(reply.round) or reply.round != plan.round:
+            return f"answers round {reply.round!s:.20}, this is round {plan.round}"
+        return None
 
     def _training_fault(self, reply: Reply, models: Sequence[int]) -> str | None:
         update = reply.update
@@ -77,7 +103,7 @@ class Gate:
         longest = LONGEST if self.max_norm is None else min(self.max_norm, LONGEST)
         if length > longest:
             return f"update has norm {length:.4g}; at most {longest:.4g} is allowed"
-        return None
+        return self.report.fault(reply.report) if self.report else None
 
     def _scores_fault(self, reply: Scores, models: Sequence[int]) -> str | None:
         if not isinstance(reply.accuracies, tuple) or len(reply.accuracies) != len(models):
@@ -93,6 +119,10 @@ class Gate:
         if not _is_whole(reply.samples) or not 0 <= reply.samples <= self.max_samples:
             return f"claims {reply.samples!s:.20} samples"
         return None
+
+
+def _doubled(client: object, admitted: dict[int, Any]) -> str | None:
+    return "answered twice; the first answer counts" if client in admitted else None
 
 
 def _norm(update: np.ndarray) -> float:

@@ -3,9 +3,14 @@
 `Evidence` keeps the cosines of the latest updates over the rounds.
 """
 
-from flockwise.similarity.cosine import cosine
+from flockwise.similarity.cosine import cosine, one_plus_cosine
 from flockwise.similarity.evidence import Evidence
+from flockwise.similarity.measure import SIMILARITIES, Measure, as_measure, similarity
 from flockwise.similarity.minkowski import l1, l2
+from flockwise.similarity.table import Table
 from flockwise.similarity.trusted import trusted
 
-__all__ = ["Evidence", "cosine", "l1", "l2", "trusted"]
+__all__ = [
+    "SIMILARITIES", "Evidence", "Measure", "Table", "as_measure", "cosine", "l1", "l2", "one_plus_cosine", "similarity",
+    "trusted",
+]  # fmt: skip

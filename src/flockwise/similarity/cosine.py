@@ -6,12 +6,20 @@ import numpy as np
 
 from flockwise.kernels.checks import as_updates
 from flockwise.kernels.gram import gram
+from flockwise.similarity.measure import similarity
 from flockwise.types import Square
 
 
+@similarity("cosine of the angle between updates", bottom=-1.0, from_cosines=np.asarray)
 def cosine(updates: Any) -> Square:
     """Cosines in [-1, 1], exactly symmetric, 1 on the diagonal; a zero update has 0 with every other."""
     return from_products(gram(as_updates(updates)))
+
+
+@similarity("1 + cosine, never negative: FLIC", top=2.0, bottom=0.0, from_cosines=lambda cosines: 1.0 + cosines)
+def one_plus_cosine(updates: Any) -> Square:
+    """1 + cosine, from 0 for opposite updates to 2 for those that point the same way."""
+    return np.asarray(1.0 + cosine(updates))
 
 
 def from_products(products: Square) -> Square:

@@ -15,11 +15,13 @@ from flockwise.errors import InputError
 from flockwise.kernels.checks import as_updates, as_vector
 from flockwise.kernels.combine import squared_lengths
 from flockwise.kernels.gram import squared_distances
+from flockwise.similarity.measure import similarity
 from flockwise.types import Square
 
 _SYMMETRIZE = ("mean", "max", "upper")
 
 
+@similarity("deep relative trust, layer by layer: communities", kind="distance")
 def trusted(
     models: Any, layers: Sequence[tuple[int, int]], center: Any = None, symmetrize: str = "mean"
 ) -> Square:

@@ -99,6 +99,27 @@ class RunWriter:
         with self._transaction():
             self._insert_events(round, events)
 
+    def add_events(
+        self, round: int, events: Sequence[Event], state: Callable[[], Mapping[str, np.ndarray]]
+    ) -> None:
+        """Add to the record of the last closed round, with a checkpoint of it to go on from."""
+        rows = self._database.execute("SELECT seconds FROM rounds WHERE round = ?", (round,)).fetchall()
+        if rows:
+            self.commit(round, _real_or_zero(rows[0][0]), {}, {}, events, state, last=True)
+        else:  # the very first round failed: there is no round yet to add to
+            self.events(round, events)
+
+    def any_participant(self) -> bool:
+        """Whether any round had a reply that could be used."""
+        query = "SELECT 1 FROM facts WHERE name = 'participants' AND value > 0 LIMIT 1"
+        return bool(self._database.execute(query).fetchall())
+
+    def first_event(self, kind: str) -> str | None:
+        """What the first event of a kind says."""
+        query = "SELECT client, message FROM events WHERE kind = ? ORDER BY round, id LIMIT 1"
+        rows = self._database.execute(query, (kind,)).fetchall()
+        return f"client {rows[0][0]}: {rows[0][1]}" if rows else None
+
     def _insert_events(self, round: int, events: Sequence[Event]) -> None:
         self._database.executemany(
             "INSERT INTO events (round, kind, client, message, detail) VALUES (?, ?, ?, ?, ?)",
@@ -182,6 +203,10 @@ def reopen_run(path: Path, policy: CheckpointPolicy) -> RunWriter:
 
 def _real(value: float) -> float | None:
     return None if value != value else float(value)
+
+
+def _real_or_zero(value: object) -> float:
+    return float(value) if isinstance(value, float | int) else 0.0
 
 
 def _plain(value: Any) -> Any:

@@ -11,55 +11,46 @@ never compared; `cfl` places them by their own validation data. A split also nee
 saw benign clients split off late in training, when nobody's updates agree any more.
 """
 
-from dataclasses import replace
+from typing import Annotated
 
 from pydantic import Field
 
-from flockwise.pieces.aggregation import PerFlock
-from flockwise.pieces.evidence import ThisRound
-from flockwise.pieces.grouping import Bipartition
-from flockwise.pieces.schedule import Every
-from flockwise.server.method import Method
-from flockwise.strategies.options import Options, Setting
+from flockwise.aggregation import Rule
+from flockwise.options import Count, NonNegative, Positive
+from flockwise.stages import Bipartition, Every, Method, all_go_on, average, chain, largest_goes_on, place, sample
+from flockwise.stages import split_flocks, this_round, train
+from flockwise.strategies.strategy import MEAN, strategy
+
+_PAPER = "Sattler et al., ICASSP 2020"
+Threshold = Annotated[float, Field(ge=-1, lt=1), "split when alpha_cross is below"]
+Decay = Annotated[NonNegative, "threshold / (1 + decay * (round - 1)), as the paper suggests"]
+Eps1 = Annotated[Positive | None, "split only if the mean update is shorter than this"]
+Eps2 = Annotated[Positive | None, "and the longest update is longer than this"]
+Cohesion = Annotated[float, Field(ge=-1, le=1), "least mean similarity in the larger part; -1: no such test"]
+First = Annotated[Count, "the first round in which a split is allowed"]
 
 
-class CflOptions(Options):
-    """Options of CFL, in both uses."""
-
-    threshold: float = Field(0.02, ge=-1, lt=1, description="split when alpha_cross is below")
-    decay: float = Field(
-        0.0, ge=0, description="threshold / (1 + decay * (round - 1)), as the paper suggests"
-    )
-    eps1: float | None = Field(None, gt=0, description="split only if the mean update is shorter than this")
-    eps2: float | None = Field(None, gt=0, description="and the longest update is longer than this")
-    cohesion: float = Field(
-        0.1, ge=-1, le=1, description="least mean similarity in the larger part; -1: no such test"
-    )
-    first: int = Field(1, ge=1, description="the first round in which a split is allowed")
-
-
-def cfl(options: CflOptions, setting: Setting) -> Method:
+@strategy("recursive bipartition by cosine similarity", _PAPER)
+def cfl(
+    *, rule: Rule = MEAN, threshold: Threshold = 0.02, decay: Decay = 0.0, eps1: Eps1 = None, eps2: Eps2 = None,
+    cohesion: Cohesion = 0.1, first: First = 1,
+) -> Method:  # fmt: skip
     """Recursive splits; both parts go on."""
-    return _cfl("cfl", options, setting, keep_largest=False)
+    in_two = Bipartition(threshold, decay, eps1, eps2, cohesion)  # l.12-15
+    splits = split_flocks(this_round, in_two, all_go_on, Every(first))  # l.11, l.19: for each cluster
+    # l.23: the parts are averaged apart in the same round, and everyone counts the same
+    return Method(chain(train(sample), splits, average(rule.unweighted()), place()))
 
 
-def byzantine_cfl(options: CflOptions, setting: Setting) -> Method:
+@strategy(
+    "bipartition; the smaller part is set apart", _PAPER,
+    start={"split": {"name": "iid", "clients": 20}, "attack": {"name": "label-to", "clients": 6}},
+)  # fmt: skip
+def byzantine_cfl(
+    *, rule: Rule = MEAN, threshold: Threshold = 0.02, decay: Decay = 0.0, eps1: Eps1 = None, eps2: Eps2 = None,
+    cohesion: Cohesion = 0.1, first: First = 1,
+) -> Method:  # fmt: skip
     """Recursive splits; only the larger part goes on."""
-    return _cfl("byzantine-cfl", options, setting, keep_largest=True)
-
-
-def _cfl(name: str, options: CflOptions, setting: Setting, keep_largest: bool) -> Method:
-    return Method(
-        name=name,
-        sampler=setting.sampler(),
-        evidence=ThisRound(setting.layers),
-        grouping=Bipartition(
-            options.threshold, options.decay, options.eps1, options.eps2, options.cohesion
-        ),  # l.12-15
-        when=Every(options.first, every=1),  # l.4
-        scope="within",  # l.11: for each cluster
-        start="own",  # l.23: the parts are averaged apart in the same round
-        keep_largest=keep_largest,  # l.17 or l.19
-        aggregation=PerFlock(replace(setting.rule, weighted=False)),  # l.23: everyone counts the same
-        needs_root=setting.rule.wants_root,
-    )
+    in_two = Bipartition(threshold, decay, eps1, eps2, cohesion)  # l.12-15
+    splits = split_flocks(this_round, in_two, largest_goes_on, Every(first))  # l.11, l.17
+    return Method(chain(train(sample), splits, average(rule.unweighted())))  # l.23

@@ -11,64 +11,52 @@ null term, so the paper's value r is our 1 / r; the silhouette is the standard o
 neighbours).
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
 
+from flockwise.aggregation import Rule
 from flockwise.clustering import louvain, modularity
-from flockwise.errors import ConfigError
+from flockwise.options import Count, Positive
 from flockwise.metrics import silhouette
-from flockwise.pieces.aggregation import OverKnown
-from flockwise.pieces.attribution import Communities
-from flockwise.pieces.evidence import LatestModels
-from flockwise.pieces.grouping import Clustered
-from flockwise.pieces.measures import MEASURES
-from flockwise.pieces.schedule import Every
-from flockwise.server.method import Method
-from flockwise.strategies.options import Options, Setting
+from flockwise.similarity import trusted
+from flockwise.stages import Clustered, Every, Method, average_known, chain, find_flocks, latest_models, sample_from_all
+from flockwise.stages import train
+from flockwise.stages.neighbours import NearestCommunities
+from flockwise.strategies.strategy import MEAN, strategy
 from flockwise.types import Labels, Square
 
 
-class CommunitiesOptions(Options):
-    """Options of the communities method."""
-
-    attribution: Literal["avg", "1nn", "wnn", "late"] = "1nn"
-    resolution: float = Field(1.0, gt=0, description="higher finds more and smaller communities")
-    power: float = Field(3.0, gt=0, description="exaggerates large distances")
-    neighbours: int = Field(3, ge=1, description="wnn: how many communities are mixed")
-    beta: float = Field(1.0, gt=0, description="wnn: how fast the weight falls with the distance")
-    late_from: int = Field(10, ge=1, description="late: the round from which communities are fixed")
-
-
-def communities(options: CommunitiesOptions, setting: Setting) -> Method:
+@strategy("Louvain on the newest models, every round")
+def communities(
+    *,
+    rule: Rule = MEAN,
+    attribution: Literal["avg", "1nn", "wnn", "late"] = "1nn",
+    resolution: Annotated[Positive, "higher finds more and smaller communities"] = 1.0,
+    power: Annotated[Positive, "exaggerates large distances"] = 3.0,
+    neighbours: Annotated[Count, "wnn: how many communities are mixed"] = 3,
+    beta: Annotated[Positive, "wnn: how fast the weight falls with the distance"] = 1.0,
+    late_from: Annotated[Count, "late: the round from which communities are fixed"] = 10,
+) -> Method:
     """Communities every round; each client is sent what suits it."""
-    if setting.rule.wants_root:
-        raise ConfigError(
-            f"aggregation.name = {setting.rule.name!r}: communities averages whole models, not updates of one model; "
-            "choose a rule without a root set, such as 'geometric-median'"
-        )
 
     def describe(distances: Square, graph: np.ndarray, labels: Labels) -> dict[str, float]:
-        quality = modularity(graph, labels, options.resolution)
-        return {"modularity": quality, "silhouette": silhouette(distances, labels)}
+        return {"modularity": modularity(graph, labels, resolution), "silhouette": silhouette(distances, labels)}
 
+    alike = Clustered(
+        trusted,  # eq. 2
+        lambda graph, seed: louvain(graph, resolution, seed),  # Alg. 1 l.3
+        takes="similarity",  # eq. 3
+        power=power,
+        describe=describe,
+    )
+    nearest = NearestCommunities(attribution, neighbours, beta, late_from)  # Alg. 2 l.3-13
     return Method(
-        name="communities",
-        sampler=setting.sampler(per_flock=False),  # Alg. 2 l.2
-        evidence=LatestModels(setting.layers),  # Alg. 1 l.2
-        grouping=Clustered(
-            measure=MEASURES["trusted"],  # eq. 2
-            cluster=lambda graph: louvain(graph, options.resolution, setting.seed),  # Alg. 1 l.3
-            takes="similarity",  # eq. 3
-            power=options.power,
-            describe=describe,
+        chain(
+            train(sample_from_all, nearest),  # Alg. 2 l.2
+            latest_models.remember,  # Alg. 1 l.2
+            find_flocks(latest_models, alike, Every(last=late_from if attribution == "late" else None)),
+            average_known(rule, latest_models),  # Alg. 1 l.4-7
         ),
-        when=Every(1, every=1, last=options.late_from if options.attribution == "late" else None),
-        start="own",
-        aggregation=OverKnown(setting.rule),  # Alg. 1 l.4-7
-        attribution=Communities(
-            options.attribution, options.neighbours, options.beta, options.late_from, setting.layers
-        ),  # Alg. 2 l.3-13
-        place="largest",
+        serve=nearest,
     )

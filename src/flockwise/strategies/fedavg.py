@@ -4,20 +4,12 @@ The mean weighs clients by their number of samples; a robust rule in its place m
 (median, trimmed mean, Krum, ..., FLTrust with the server's own clean data).
 """
 
-from flockwise.pieces.aggregation import PerFlock
-from flockwise.server.method import Method
-from flockwise.strategies.options import Options, Setting
+from flockwise.aggregation import Rule
+from flockwise.stages import Method, average, chain, sample, train
+from flockwise.strategies.strategy import MEAN, strategy
 
 
-class FedAvgOptions(Options):
-    """FedAvg has no options of its own."""
-
-
-def fedavg(options: FedAvgOptions, setting: Setting) -> Method:
+@strategy("one model for all, with any aggregation rule", "McMahan et al., AISTATS 2017")
+def fedavg(*, rule: Rule = MEAN) -> Method:
     """One model for all."""
-    return Method(
-        name="fedavg",
-        sampler=setting.sampler(),
-        aggregation=PerFlock(setting.rule),
-        needs_root=setting.rule.wants_root,
-    )
+    return Method(chain(train(sample), average(rule.strictly())))

@@ -15,64 +15,60 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from flockwise.aggregation import Rule
 from flockwise.clustering import agglomerative, dendrogram
-from flockwise.errors import ConfigError
-from flockwise.pieces.aggregation import PerFlock
-from flockwise.pieces.evidence import ThisRound
-from flockwise.pieces.grouping import Clustered
-from flockwise.pieces.measures import MEASURES
-from flockwise.pieces.schedule import Every
-from flockwise.server.method import Method
-from flockwise.strategies.options import JudgeOptions, Setting
+from flockwise.errors import InputError
+from flockwise.options import Count, Natural, NonNegative
+from flockwise.similarity import SIMILARITIES
+from flockwise.stages import Clustered, Every, Method, average, chain, everyone, find_flocks, joint, judge_flocks
+from flockwise.stages import keep_snapshots, place, restart_from_sent, roll_back, sample, this_round, train, when
+from flockwise.stages.judging import JudgeAfter, JudgeName, JudgeRatio
+from flockwise.stages.place import Follow
+from flockwise.stages.rollback import RollBack, SnapshotEvery
+from flockwise.strategies.strategy import MEAN, strategy
 
 
-class FlHcOptions(JudgeOptions):
-    """Options of FL+HC; the defaults are what the paper recommends."""
-
-    rounds_before: int = Field(10, ge=0, description="n: rounds of FedAvg before the all-client round")
-    metric: Literal["l1", "l2", "cosine"] = "l1"
-    linkage: Literal["average", "complete", "single", "ward"] = "complete"
-    threshold: Annotated[float, Field(ge=0, allow_inf_nan=False)] | Literal["auto"] = Field(
-        "auto", description="the distance at which merging stops; auto finds it"
-    )
-    flocks: int | None = Field(None, ge=1, description="merge until at most so many are left, instead")
-    min_separation: float = Field(
-        3.0, ge=0, description="with auto: flocks less apart than this are not real"
-    )
-    repeat: int | None = Field(None, ge=2, description="cluster again every so many rounds")
-    start: Literal["joint", "members"] = "joint"
-    follow: float | None = Field(None, ge=0, description="move clients that do this much better elsewhere")
-
-
-def fl_hc(options: FlHcOptions, setting: Setting) -> Method:
+@strategy("hierarchical clustering of one all-client round", "Briggs, Fan and Andras, IJCNN 2020")
+def fl_hc(
+    *,
+    rule: Rule = MEAN,
+    rounds_before: Annotated[Natural, "n: rounds of FedAvg before the all-client round"] = 10,
+    metric: Literal["l1", "l2", "cosine"] = "l1",
+    linkage: Literal["average", "complete", "single", "ward"] = "complete",
+    threshold: Annotated[NonNegative | Literal["auto"], "the distance at which merging stops; auto finds it"] = "auto",
+    flocks: Annotated[Count | None, "merge until at most so many are left, instead"] = None,
+    min_separation: Annotated[NonNegative, "with auto: flocks less apart than this are not real"] = 3.0,
+    repeat: Annotated[Annotated[int, Field(ge=2)] | None, "cluster again every so many rounds"] = None,
+    start: Literal["joint", "members"] = "joint",
+    follow: Follow = None,
+    judge: JudgeName = "none",
+    judge_after: JudgeAfter = None,
+    judge_ratio: JudgeRatio = 0.5,
+    rollback: RollBack = False,
+    snapshot_every: SnapshotEvery = 5,
+) -> Method:
     """FedAvg, an all-client round, clusters, FedAvg inside clusters."""
-    if options.linkage == "ward" and options.metric != "l2":
-        raise ConfigError(
-            f"strategy.metric = {options.metric!r}: Ward's linkage adds up squared Euclidean distances; "
-            "choose metric 'l2', or another linkage"
+    if linkage == "ward" and metric != "l2":
+        raise InputError(
+            f"metric = {metric!r}: Ward's linkage adds up squared Euclidean distances; choose metric 'l2', or another "
+            "linkage"
         )
-    if options.flocks and options.threshold != "auto":
-        raise ConfigError(
-            f"strategy.flocks = {options.flocks}: cannot go with strategy.threshold; leave one of them out"
-        )
-    cut = (options.linkage, options.threshold)
-    return Method(
-        name="fl-hc",
-        sampler=setting.sampler(),  # l.19-20, and inside each cluster
-        evidence=ThisRound(setting.layers),  # l.7-9: everyone trains the same model
-        grouping=Clustered(
-            measure=MEASURES[options.metric],
-            cluster=lambda away: agglomerative(away, *cut, flocks=options.flocks),  # l.10
-            takes="distance",
-            min_separation=options.min_separation if cut[1] == "auto" and not options.flocks else 0.0,
-            draw=lambda away: {"dendrogram": dendrogram(away, options.linkage)},
-        ),
-        when=Every(options.rounds_before + 1, options.repeat, census=True),  # l.3
-        start="joint" if options.start == "joint" else "own",  # l.12
-        skip_census=options.start == "joint",
-        aggregation=PerFlock(setting.rule),  # l.24
-        follow=options.follow,
-        judge=options.judging(),
-        recovery=options.recovery(),
-        needs_root=setting.rule.wants_root,
+    if flocks and threshold != "auto":
+        raise InputError(f"flocks = {flocks}: cannot go with strategy.threshold; leave one of them out")
+    clusters = Clustered(
+        SIMILARITIES[metric],
+        lambda away, seed: agglomerative(away, linkage, threshold, flocks=flocks),  # l.10
+        takes="distance",
+        min_separation=min_separation if threshold == "auto" and not flocks else 0.0,
+        draw=lambda away: {"dendrogram": dendrogram(away, linkage)},
     )
+    look = Every(rounds_before + 1, repeat)  # l.3
+    snapshots = keep_snapshots(rollback, snapshot_every)
+    fedavg = chain(train(sample), snapshots, average(rule))  # l.19-24, and inside each cluster
+    find = find_flocks(this_round, clusters, look)
+    if start == "joint":  # l.12: the round in which everyone trains serves only to find clusters
+        census = chain(train(everyone, joint), snapshots, find)  # l.7-10
+    else:
+        census = chain(train(everyone, joint), snapshots, restart_from_sent, find, average(rule))
+    ends = chain(roll_back(rollback), judge_flocks(judge, judge_after, judge_ratio), place(follow))
+    return Method(chain(when(look, census, otherwise=fedavg), ends))

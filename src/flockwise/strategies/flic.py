@@ -14,59 +14,58 @@ have stopped changing. `self_loops` keeps the diagonal, which the paper's early 
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
+from flockwise.aggregation import Rule
 from flockwise.clustering import louvain, modularity
-from flockwise.pieces.aggregation import PerFlock
-from flockwise.pieces.evidence import LatestUpdates
-from flockwise.pieces.grouping import Clustered
-from flockwise.pieces.measures import MEASURES
-from flockwise.pieces.schedule import Every, WhenStable
-from flockwise.server.method import Method
-from flockwise.strategies.options import JudgeOptions, Setting
+from flockwise.options import Count, NonNegative, Positive
+from flockwise.similarity import one_plus_cosine
+from flockwise.stages import Clustered, LatestUpdates, Method, WhenStable, average, chain, find_flocks, judge_flocks
+from flockwise.stages import keep_snapshots, once, place, roll_back, sample, train
+from flockwise.stages.judging import JudgeAfter, JudgeName, JudgeRatio
+from flockwise.stages.place import Follow
+from flockwise.stages.rollback import RollBack, SnapshotEvery
+from flockwise.strategies.strategy import MEAN, strategy
 
 
-class FlicOptions(JudgeOptions):
-    """Options of FLIC."""
-
-    warmup: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
-        "auto", description="T: rounds of FedAvg before flocks are found"
-    )
-    patience: int = Field(5, ge=1, description="with auto: rounds the flocks must stay the same")
-    resolution: float = Field(1.0, gt=0, description="higher finds more and smaller flocks")
-    self_loops: bool = Field(False, description="keep each client's similarity with itself in the graph")
-    max_age: int | None = Field(None, ge=1, description="ignore updates older than this many rounds")
-    min_separation: float = Field(1.0, ge=0, description="0 acts on whatever Louvain returns")
-    refine: float | None = Field(
-        3.0, ge=0, description="split a flock whose parts are this far apart; 1000: never"
-    )
-    follow: float | None = Field(None, ge=0, description="move clients that do this much better elsewhere")
-
-
-def flic(options: FlicOptions, setting: Setting) -> Method:
+@strategy("Louvain on the newest updates, once", "Espinoza Castellon et al., IJCNN 2022")
+def flic(
+    *,
+    rule: Rule = MEAN,
+    warmup: Annotated[Count | Literal["auto"], "T: rounds of FedAvg before flocks are found"] = "auto",
+    patience: Annotated[Count, "with auto: rounds the flocks must stay the same"] = 5,
+    resolution: Annotated[Positive, "higher finds more and smaller flocks"] = 1.0,
+    self_loops: Annotated[bool, "keep each client's similarity with itself in the graph"] = False,
+    max_age: Annotated[Count | None, "ignore updates older than this many rounds"] = None,
+    min_separation: Annotated[NonNegative, "0 acts on whatever Louvain returns"] = 1.0,
+    refine: Annotated[NonNegative | None, "split a flock whose parts are this far apart; 1000: never"] = 3.0,
+    follow: Follow = None,
+    judge: JudgeName = "none",
+    judge_after: JudgeAfter = None,
+    judge_ratio: JudgeRatio = 0.5,
+    rollback: RollBack = False,
+    snapshot_every: SnapshotEvery = 5,
+) -> Method:
     """FedAvg, flocks once, FedAvg inside flocks."""
+    newest = LatestUpdates(max_age)  # M
+    communities = Clustered(
+        one_plus_cosine,  # l.11
+        lambda graph, seed: louvain(graph, resolution, seed, self_loops=self_loops),  # l.14
+        takes="similarity",
+        min_separation=min_separation,
+        refine=refine,
+        describe=lambda compared, graph, labels: {
+            "modularity": modularity(graph, labels, resolution, self_loops=self_loops)
+        },
+    )
     return Method(
-        name="flic",
-        sampler=setting.sampler(),  # l.4, and l.18 inside each flock
-        evidence=LatestUpdates(options.max_age, setting.layers),  # l.7
-        grouping=Clustered(
-            measure=MEASURES["one-plus-cosine"],  # l.11
-            cluster=lambda graph: louvain(
-                graph, options.resolution, setting.seed, self_loops=options.self_loops
-            ),  # l.14
-            takes="similarity",
-            min_separation=options.min_separation,
-            refine=options.refine,
-            describe=lambda compared, graph, labels: {
-                "modularity": modularity(graph, labels, options.resolution, self_loops=options.self_loops)
-            },
-        ),
-        when=WhenStable(options.patience) if options.warmup == "auto" else Every(options.warmup, every=None),
-        start="joint",  # l.16: each flock starts from w_T
-        aggregation=PerFlock(setting.rule),  # l.9, and l.22 inside each flock
-        place="validation",  # section III, for clients never sampled
-        follow=options.follow,
-        judge=options.judging(),
-        recovery=options.recovery(),
-        needs_root=setting.rule.wants_root,
+        chain(
+            train(sample),  # l.4, and l.18 inside each flock
+            newest.remember,  # l.7
+            keep_snapshots(rollback, snapshot_every),
+            average(rule),  # l.9, and l.22 inside each flock
+            # l.10-16: each flock starts from w_T
+            find_flocks(newest, communities, WhenStable(patience) if warmup == "auto" else once(warmup)),
+            roll_back(rollback),
+            judge_flocks(judge, judge_after, judge_ratio),
+            place(follow),  # section III, for clients never sampled
+        )
     )

@@ -11,46 +11,43 @@ rule's form for small groups (Krum: at least one neighbour; a group of one or tw
 the group would lose its labels altogether. `groups_from = "updates"` clusters the updates instead.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from flockwise.aggregation import Rule
 from flockwise.clustering import louvain
-from flockwise.pieces.aggregation import Merged
-from flockwise.pieces.attribution import OneModel
-from flockwise.pieces.evidence import LatestUpdates
-from flockwise.pieces.grouping import Clustered
-from flockwise.pieces.measures import MEASURES
-from flockwise.pieces.metadata import ByFeature, Metadata, OneModelByBoundaries
-from flockwise.pieces.schedule import Every
-from flockwise.server.method import Method
-from flockwise.strategies.options import Options, Setting
+from flockwise.options import Count
+from flockwise.similarity import one_plus_cosine
+from flockwise.stages import Clustered, LatestUpdates, Method, average_groups, chain, find_flocks, once, one_model
+from flockwise.stages import one_model_goes_on, sample_from_all, train
+from flockwise.stages.by_origin import ByFeature, LatestOrigins, OneModelByBoundaries
+from flockwise.strategies.strategy import MEAN, strategy
+
+_START = {
+    "split": {"name": "noniid_degree", "clients": 20, "degree": 1.0, "visible": "geo"},
+    "aggregation": {"name": "median", "attackers": 5},
+    "attack": {"name": "reverse", "clients": 5, "scale": 100.0},
+    "sampling": {"fraction": 1.0},  # of a few clients in a group, attackers may be the majority
+}
 
 
-class MiniFlOptions(Options):
-    """Options of Mini-FL."""
-
-    collect: int = Field(3, ge=1, description="rounds of reports before groups are made; the model waits")
-    most_groups: int = Field(10, ge=2, description="the elbow is looked for up to here")
-    group_weights: Literal["equal", "size"] = "equal"
-    groups_from: Literal["metadata", "updates"] = "metadata"
-
-
-def mini_fl(options: MiniFlOptions, setting: Setting) -> Method:
+@strategy("a robust rule in groups by place, hour or user", start=_START, rule_sees_all=False)
+def mini_fl(
+    *,
+    rule: Rule = MEAN,
+    collect: Annotated[Count, "rounds of reports before groups are made; the model waits"] = 3,
+    most_groups: Annotated[int, Field(ge=2), "the elbow is looked for up to here"] = 10,
+    group_weights: Literal["equal", "size"] = "equal",
+    groups_from: Literal["metadata", "updates"] = "metadata",
+) -> Method:
     """Groups once, then a robust rule per group and one global model."""
-    by_metadata = options.groups_from == "metadata"
-    by_updates = Clustered(
-        MEASURES["one-plus-cosine"], lambda graph: louvain(graph, seed=setting.seed), takes="similarity"
-    )
-    return Method(
-        name="mini-fl",
-        sampler=setting.sampler(per_flock=False),
-        evidence=Metadata() if by_metadata else LatestUpdates(layers=setting.layers),
-        grouping=ByFeature(options.most_groups, setting.seed) if by_metadata else by_updates,
-        when=Every(options.collect, every=None),
-        start="own",
-        attribution=OneModelByBoundaries() if by_metadata else OneModel(),
-        aggregation=Merged(setting.rule, options.group_weights),
-        place="largest",
-        needs_root=setting.rule.wants_root,
-    )
+    if groups_from == "metadata":
+        reports, by_feature, serve = LatestOrigins(), ByFeature(most_groups), OneModelByBoundaries()
+        find = chain(reports.remember, find_flocks(reports, by_feature, once(collect), one_model_goes_on))
+    else:
+        updates, serve = LatestUpdates(), one_model
+        alike = Clustered(one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity")
+        find = chain(updates.remember, find_flocks(updates, alike, once(collect), one_model_goes_on))
+    average = average_groups(rule, group_weights)
+    return Method(chain(train(sample_from_all, serve), find, average), serve=serve)

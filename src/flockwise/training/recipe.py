@@ -1,7 +1,7 @@
 """What a client does in a round of local training, and what every trainer can do."""
 
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -22,13 +22,17 @@ class Recipe:
     `proximal` is the mu of FedProx: the loss gains mu/2 times the squared distance to the model received.
     """
 
-    epochs: int
-    batch_size: int
-    learning_rate: float
+    epochs: int = 1
+    batch_size: int = 10
+    learning_rate: float = 0.05
     momentum: float = 0.0
     weight_decay: float = 0.0
     proximal: float = 0.0
     optimizer: str = "sgd"
+
+    def section(self) -> dict[str, Any]:
+        """The recipe as a config has it."""
+        return asdict(self)
 
     @property
     def plain(self) -> bool:
@@ -51,6 +55,22 @@ class Recipe:
         for field in ("learning_rate", "weight_decay", "proximal"):
             if not 0 <= getattr(self, field) < float("inf"):
                 raise InputError(f"{field} = {getattr(self, field)}: must be a finite number, 0 or more")
+
+
+def SGD(  # noqa: N802  named like torch's
+    epochs: int = 1, batch_size: int = 10, learning_rate: float = 0.05, *, momentum: float = 0.0,
+    weight_decay: float = 0.0, proximal: float = 0.0,
+) -> Recipe:  # fmt: skip
+    """Local training by stochastic gradient descent; `proximal` is the mu of FedProx."""
+    return Recipe(epochs, batch_size, learning_rate, momentum, weight_decay, proximal)
+
+
+def Adam(  # noqa: N802
+    epochs: int = 1, batch_size: int = 10, learning_rate: float = 0.001, *, weight_decay: float = 0.0,
+    proximal: float = 0.0,
+) -> Recipe:  # fmt: skip
+    """Local training by Adam, starting anew in every round."""
+    return Recipe(epochs, batch_size, learning_rate, 0.0, weight_decay, proximal, "adam")
 
 
 class Trainer(Protocol):

@@ -1,0 +1,185 @@
+"""A config with every piece's options checked and filled in: what no single field can tell."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flockwise import plugins
+from flockwise.aggregation import Rule, rule_from
+from flockwise.attacks import ATTACKS
+from flockwise.config.sections import Config, OpenSection, PreAggregation
+from flockwise.errors import ConfigError, PluginError
+from flockwise.options import resolved
+from flockwise.registry import Piece
+from flockwise.splits import SPLITS
+from flockwise.splits.contract import GIVEN as GIVEN_TO_SPLITS
+from flockwise.registry import first_parameters
+from flockwise.strategies import Method, find_strategy
+
+Resolve = Callable[[Config, Path | None], Config]
+
+
+def resolve(config: Config, directory: Path | None) -> Config:
+    """The config with all options of its pieces; ConfigError with a line per fault if it cannot be run."""
+    faults: list[str] = []
+    for step in (_data, _split, _model, _training, _aggregation, _strategy, _attack, _faults):
+        try:
+            config = step(config, directory)
+        except PluginError as error:
+            faults.append(f"{step.__name__.strip('_')}.name: {error}")
+        except ConfigError as error:
+            faults.append(str(error))
+    if faults:
+        raise ConfigError("\n".join(dict.fromkeys("\n".join(faults).splitlines())))
+    return config
+
+
+def rule_of(config: Config, directory: Path | None) -> Rule:
+    """The aggregation rule of a config."""
+    section = config.aggregation
+    steps = [step if isinstance(step, str) else {"name": step.name, **step.parameters} for step in section.before]
+    return rule_from(
+        {"name": section.name, "attackers": section.attackers, "before": steps, **section.parameters}, directory
+    )
+
+
+def method_of(config: Config, directory: Path | None) -> Method:
+    """The method of a config, with its rule."""
+    strategy = find_strategy(config.strategy.name, directory)
+    method: Method = strategy(rule=rule_of(config, directory), **_found_here(config.strategy.parameters, directory))
+    return method
+
+
+def _found_here(options: dict[str, Any], directory: Path | None) -> dict[str, Any]:
+    """A strategy's options with a user's own pieces, `module:name`, looked up beside the config."""
+    kinds = {"similarity": "similarities", "clustering": "clusterers"}
+    return {
+        key: plugins.find(kinds[key], value, {}, directory)
+        if key in kinds and isinstance(value, str) and ":" in value
+        else value
+        for key, value in options.items()
+    }
+
+
+def _with(config: Config, section: str, options: dict[str, Any]) -> Config:
+    before: OpenSection = getattr(config, section)
+    fields = {name: getattr(before, name) for name in type(before).model_fields}
+    return config.model_copy(update={section: type(before).model_validate({**fields, **options})})
+
+
+def _data(config: Config, directory: Path | None) -> Config:
+    from flockwise.data import DATASETS
+
+    if config.data.name != "own":
+        plugins.find("datasets", config.data.name, DATASETS, directory)
+    return config
+
+
+def _split(config: Config, directory: Path | None) -> Config:
+    if config.data.name == "own":
+        return config
+    split = plugins.find("splits", config.split.name.replace("-", "_"), SPLITS, directory)
+    function = split.function if isinstance(split, Piece) else split
+    given = GIVEN_TO_SPLITS | first_parameters(function, 1)
+    options = resolved(function, config.split.parameters, given, "split.")
+    groups, clients = options.get("groups"), config.split.clients
+    if isinstance(groups, int) and clients is not None and groups > clients:
+        raise ConfigError(f"split.groups = {groups}: must be at most split.clients = {clients}")
+    return _with(config, "split", options)
+
+
+def _model(config: Config, directory: Path | None) -> Config:
+    if config.model.name != "own":
+        from flockwise.models import MODELS
+
+        plugins.find("models", config.model.name, MODELS, directory)
+    return config
+
+
+def _training(config: Config, directory: Path | None) -> Config:
+    section = config.training
+    if section.optimizer == "adam" and section.momentum:
+        raise ConfigError(
+            f"training.momentum = {section.momentum}: is for training.optimizer = 'sgd'; Adam has its own, leave it out"
+        )
+    return config
+
+
+def _aggregation(config: Config, directory: Path | None) -> Config:
+    rule = rule_of(config, directory)
+    if "root" in rule.piece.wants and not config.root.samples and config.data.name != "own":
+        raise ConfigError(
+            f"root.samples = 0: aggregation.name = {rule.name!r} needs clean data on the server, such as 100"
+        )
+    _enough_clients(config, rule, directory)
+    steps = [PreAggregation.model_validate({"name": step.name, **step.options}) for step in rule.before]
+    section = config.aggregation.model_copy(update={"before": steps})
+    return _with(config.model_copy(update={"aggregation": section}), "aggregation", dict(rule.options))
+
+
+def _enough_clients(config: Config, rule: Rule, directory: Path | None) -> None:
+    """Whether as many clients take part as the rule needs to keep its promise."""
+    clients, attackers = config.split.clients, config.aggregation.attackers
+    if clients is None or not find_strategy(config.strategy.name, directory).rule_sees_all:
+        return
+    taking_part = max(round(clients * config.sampling.fraction), 1)
+    expected = int((attackers if attackers < 1 else attackers / clients) * taking_part + 1e-9)
+    needed, seen = rule.piece.minimum(expected, **rule.options), taking_part
+    for step in rule.before:
+        seen = step.piece.leaves(seen, **step.options)
+    if seen < needed:
+        made = f", of which aggregation.before makes {seen}" if seen < taking_part else ""
+        raise ConfigError(
+            f"aggregation.attackers = {attackers:g}: {rule.name} needs {needed} clients a round against {expected} "
+            f"attackers, but only {taking_part} take part{made}; lower it or raise sampling.fraction"
+        )
+
+
+def _strategy(config: Config, directory: Path | None) -> Config:
+    strategy = find_strategy(config.strategy.name, directory)
+    options = strategy.resolved(config.strategy.parameters, "strategy.")
+    try:
+        rule_of(config, directory)
+    except (ConfigError, PluginError):
+        return config  # told already
+    method_of(config, directory)  # choices that do not go together are told here, never in mid-run
+    if options.get("judge") == "root" and not config.root.samples:
+        raise ConfigError(
+            "root.samples = 0: strategy.judge = 'root' needs clean data on the server, such as 100"
+        )
+    return _with(config, "strategy", options)
+
+
+def _attack(config: Config, directory: Path | None) -> Config:
+    section, clients = config.attack, config.split.clients
+    chosen = section.clients
+    if section.name == "none":
+        if chosen:
+            raise ConfigError(f"attack.clients = {chosen}: nobody attacks; say how with attack.name, or leave it out")
+        return config
+    attack = plugins.find("attacks", section.name, ATTACKS, directory)
+    function = attack.function if isinstance(attack, Piece) else attack
+    options = resolved(function, section.parameters, frozenset({"clients", "first_round"}), "attack.")
+    if not chosen:
+        raise ConfigError(
+            f"attack.clients = {chosen}: nobody would attack; say how many do, or attack.name = 'none'"
+        )
+    if clients is not None and isinstance(chosen, list):
+        wrong = [client for client in chosen if not 0 <= client < clients]
+        if wrong:
+            raise ConfigError(f"attack.clients = {wrong[0]}: must lie between 0 and {clients - 1}")
+    elif clients is not None and not isinstance(chosen, list):
+        if chosen < 0 or (chosen >= 1 and (int(chosen) > clients or chosen != int(chosen))):
+            raise ConfigError(
+                f"attack.clients = {chosen}: must be a count of at most {clients}, a share below 1, or a list"
+            )
+    return _with(config, "attack", options)
+
+
+def _faults(config: Config, directory: Path | None) -> Config:
+    clients = config.split.clients
+    for field in ("late_clients", "drift_clients"):
+        count = getattr(config.faults, field)
+        if clients is not None and count > clients:
+            raise ConfigError(f"faults.{field} = {count}: must be at most split.clients = {clients}")
+    return config

@@ -1,0 +1,62 @@
+"""The JSON schema of a config, with the options of every piece: for editors."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flockwise.aggregation import PRE_AGGREGATIONS, RULES
+from flockwise.attacks import ATTACKS
+from flockwise.config.sections import Config
+from flockwise.options import NOT_SET
+from flockwise.registry import Piece
+from flockwise.splits import SPLITS
+from flockwise.strategies import STRATEGIES
+
+_OWN = {"type": "string", "pattern": ":"}  # a user's own piece, module:name
+
+
+def schema() -> dict[str, Any]:
+    """The schema: for a section that names a piece, which options go with which name."""
+    whole = Config.model_json_schema()
+    sections = whole["$defs"]
+    for name, pieces in {
+        "Split": SPLITS, "StrategySection": STRATEGIES, "Aggregation": RULES, "PreAggregation": PRE_AGGREGATIONS,
+        "Attack": ATTACKS,
+    }.items():  # fmt: skip
+        sections[name] = _named(sections[name], pieces)
+    _none_in_words(whole)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole}
+
+
+def _named(section: dict[str, Any], pieces: Mapping[str, Piece]) -> dict[str, Any]:
+    """The section's own fields, and one case for each name."""
+    own = section["properties"]
+    others = {"none"} if own["name"].get("default") == "none" else set()
+    cases = [_case(own, {"const": name}, {}) for name in sorted(others)]
+    cases += [_case(own, {"const": piece.name}, _options(piece)) for piece in pieces.values()]
+    cases.append(_case(own, _OWN, None))
+    fields = {key: value for key, value in section.items() if key not in ("additionalProperties", "properties")}
+    return {**fields, "properties": own, "oneOf": cases}
+
+
+def _case(own: Mapping[str, Any], name: Mapping[str, Any], options: Mapping[str, Any] | None) -> dict[str, Any]:
+    fields = {key: {} for key in own}
+    named = {**fields, "name": dict(name), **(options or {})}
+    return {"properties": named, "additionalProperties": options is None}
+
+
+def _options(piece: Piece) -> dict[str, Any]:
+    # A default that is no plain value (an array, a function) has no place in a schema.
+    made: dict[str, Any] = piece.options.model_json_schema()
+    return dict(made.get("properties", {}))
+
+
+def _none_in_words(part: Any) -> None:
+    """Wherever null may stand, the word for it may."""
+    if isinstance(part, dict):
+        if {"type": "null"} in part.get("anyOf", []):
+            part["anyOf"] = [*part["anyOf"], {"const": NOT_SET}]
+        for value in list(part.values()):
+            _none_in_words(value)
+    elif isinstance(part, list):
+        for value in part:
+            _none_in_words(value)

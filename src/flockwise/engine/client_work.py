@@ -1,0 +1,184 @@
+"""The work of one client: materialise its data, train, score. The same in a worker or in process."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import nn
+
+from flockwise.attacks import DataAttack
+from flockwise.data import Federation, Shard
+from flockwise.messages import is_root, origin
+from flockwise.models.travel import EVERYTHING, Travel
+from flockwise.models.layout import Layout
+from flockwise.rng import generator
+from flockwise.stages.report import Report
+from flockwise.training import Recipe, choose_trainer
+from flockwise.types import Models, Vector
+
+_CACHE_BYTES = 256 << 20  # materialised clients kept by each worker
+_MOST_JOINED = 64  # groups of clients whose test data lies end to end
+
+
+@dataclass
+class ClientWork:
+    """Everything needed to do any client's work in any round.
+
+    `later` is the federation from round `drift_round` on, for clients whose data changes. Clients in `idle` do not
+    train from round `idle_from` on: they send what needs no training.
+    """
+
+    federation: Federation
+    module: nn.Module
+    recipe: Recipe
+    seed: int = 0
+    device: str = "cpu"
+    prefer: str = "auto"
+    root: Shard | None = None
+    poison: Mapping[int, DataAttack] = field(default_factory=dict)
+    later: Federation | None = None
+    drift_round: int = 0
+    idle: frozenset[int] = frozenset()
+    idle_from: int = 1
+    report: Report | None = None  # what the method asks clients to tell
+    travels: Sequence[str] = EVERYTHING  # patterns of the tensors that are sent; the others stay with the client
+
+    def __post_init__(self) -> None:
+        self._cache: OrderedDict[tuple[int, str, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
+        self._cached = 0
+        self._joined: OrderedDict[tuple[tuple[int, ...], bool], tuple[np.ndarray, np.ndarray, np.ndarray]] = (
+            OrderedDict()
+        )
+        self.travel = Travel.of(Layout.of(self.module), self.travels)
+        self.first = self.travel.layout.read(self.module)  # the whole model as it is before training
+        self._trainer, self.why = choose_trainer(
+            self.module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer
+        )
+
+    @property
+    def sample_shape(self) -> tuple[int, ...]:
+        """(channels, height, width) of images, (features,) of flat samples."""
+        shape = self.federation.dataset.x.shape[1:]
+        return (shape[2], shape[0], shape[1]) if len(shape) == 3 else tuple(shape)
+
+    def samples(self, client: int, round: int) -> int:
+        """How many samples the client trains on."""
+        return 0 if self._idles(client, round) else len(self._shard(client, 0).train)
+
+    def tested(self, client: int) -> int:
+        """How many samples the client is tested on."""
+        shard = self._shard(client, 0)
+        return len(shard.test) or len(shard.validation)
+
+    def train(self, client: int, round: int, candidates: Models) -> tuple[Vector, int, float] | None:
+        """The client's trained parameters, the candidate it chose, and its loss; None if it holds too little data."""
+        x, y = self.data(client, "train", round)
+        if len(y) < self._trainer.least:
+            return None
+        chosen = self._best(candidates, x, y) if len(candidates) > 1 else 0
+        if self._idles(client, round):
+            return candidates[chosen], chosen, float("nan")
+        rng = generator(self.seed, "batches", round, client)
+        orders = np.empty((self.recipe.epochs, len(y)), dtype=np.int64)
+        for order in orders:
+            order[:] = rng.permutation(len(y))
+        trained, loss = self._trainer.train(candidates[chosen], x, y, orders, self.recipe)
+        return trained, chosen, loss
+
+    def told(self, client: int, round: int) -> dict[str, np.ndarray]:
+        """The client's report, from its training data."""
+        if self.report is None:
+            return {}
+        x, y = self.data(client, "train", round)
+        made = self.report.make(x, y, self.federation.dataset.classes)
+        return {name: np.asarray(array) for name, array in made.items()}
+
+    def origin(self, client: int) -> tuple[float, float, float]:
+        """Where the client's replies come from, as numbers."""
+        shard = self._shard(client, 0)
+        return origin(shard.address, shard.hour, shard.user)
+
+    def _best(self, candidates: Models, x: np.ndarray, y: np.ndarray) -> int:
+        losses = [self._trainer.losses(model, x, y)[0] for model in candidates]
+        return int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
+
+    def score(self, client: int, part: str, round: int, model: Vector) -> tuple[float, float]:
+        """Accuracy and mean loss of a model on a client's part; NaN where it holds no data."""
+        x, y = self.data(client, part, round)
+        if part == "test" and not len(
+            y
+        ):  # a client that brought no test data is judged on its validation data
+            x, y = self.data(client, "validation", round)
+        if not len(y):
+            return float("nan"), float("nan")
+        loss, correct = self._trainer.losses(model, x, y)
+        return correct / len(y), loss
+
+    def score_many(self, clients: list[int], round: int, model: Vector) -> tuple[np.ndarray, np.ndarray]:
+        """Accuracy and mean loss of one model on the test data of several clients, client by client."""
+        x, y, lengths = self._test_data(tuple(clients), round)
+        if not len(y):
+            return np.full(len(clients), np.nan), np.full(len(clients), np.nan)
+        losses, correct = self._trainer.losses_each(model, x, y, lengths)
+        empty = lengths == 0
+        return np.where(empty, np.nan, correct / np.maximum(lengths, 1)), np.where(empty, np.nan, losses)
+
+    def _test_data(self, clients: tuple[int, ...], round: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Test data of several clients end to end; the same clients are asked for round after round."""
+        key = (clients, self._drifted(round))
+        if key not in self._joined:
+            parts = [self._materialise(client, "test", round) for client in clients]
+            # A client that brought no test data is judged on its validation data.
+            parts = [
+                part if len(part[1]) else self._materialise(client, "validation", round)
+                for client, part in zip(clients, parts, strict=True)
+            ]
+            x, y = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+            if len(self._joined) >= _MOST_JOINED:
+                self._joined.popitem(last=False)
+            self._joined[key] = (x, y, np.array([len(part[1]) for part in parts]))
+        return self._joined[key]
+
+    def _idles(self, client: int, round: int) -> bool:
+        return client in self.idle and round >= self.idle_from
+
+    def _drifted(self, round: int) -> bool:
+        return self.later is not None and round >= self.drift_round
+
+    def data(self, client: int, part: str, round: int) -> tuple[np.ndarray, np.ndarray]:
+        """The client's samples and labels, after what an attacker did to its training data."""
+        key = (client, part, self._drifted(round))
+        if key in self._cache:
+            self._cache.move_to_end(key)
+            return self._cache[key]
+        x, y = self._materialise(client, part, round)
+        self._cache[key] = (x, y)
+        self._cached += x.nbytes
+        while self._cached > _CACHE_BYTES and len(self._cache) > 1:
+            _, (old, _) = self._cache.popitem(last=False)
+            self._cached -= old.nbytes
+        return x, y
+
+    def _materialise(self, client: int, part: str, round: int) -> tuple[np.ndarray, np.ndarray]:
+        if is_root(client):
+            assert self.root is not None
+            return Federation(self.federation.dataset, (self.root,)).arrays(0, "train")
+        federation = self.later if self.later is not None and self._drifted(round) else self.federation
+        x, y = federation.arrays(client, part)
+        if part == "train" and client in self.poison and len(y):
+            rng = generator(self.seed, "poison", client)
+            x, y = self.poison[client].poison(x, y, federation.dataset.classes, rng)
+        return np.ascontiguousarray(x, dtype=np.float32), np.ascontiguousarray(y, dtype=np.int64)
+
+    def _shard(self, client: int, round: int) -> Shard:
+        if is_root(client):
+            assert self.root is not None
+            return self.root
+        return self.federation.shards[client]
+
+
+def one_thread() -> None:
+    """One thread per process: clients are spread over processes, and results do not depend on how many."""
+    torch.set_num_threads(1)

@@ -1,0 +1,91 @@
+"""Which of a model's numbers travel between clients and server, and which stay with the client."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+import numpy as np
+
+from flockwise.errors import InputError
+from flockwise.models.layout import Layout
+from flockwise.types import Vector
+
+EVERYTHING = ("*",)
+
+
+@dataclass(frozen=True)
+class Travel:
+    """A mask by tensor name: those that match a pattern travel, the others are each client's own (own heads).
+
+    >>> Travel.of(layout, ["0.*"]).size         # doctest: +SKIP
+    """
+
+    layout: Layout
+    travelling: tuple[bool, ...]  # for each entry of the layout
+
+    @classmethod
+    def of(cls, layout: Layout, patterns: Sequence[str] = EVERYTHING) -> "Travel":
+        """The tensors whose names match one of the patterns, such as "features.*"."""
+        names = [entry.name for entry in layout.entries]
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise InputError(
+                    f"model.travels = {pattern!r}: no tensor is called so; there are {', '.join(names[:12])}"
+                )
+        return cls(layout, tuple(any(fnmatchcase(name, pattern) for pattern in patterns) for name in names))
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing stays behind."""
+        return all(self.travelling)
+
+    @cached_property
+    def _mask(self) -> np.ndarray:
+        mask = np.zeros(self.layout.size, dtype=bool)
+        for entry, travels in zip(self.layout.entries, self.travelling, strict=True):
+            mask[entry.start : entry.stop] = travels
+        return mask
+
+    @property
+    def size(self) -> int:
+        """How many numbers travel."""
+        return int(self._mask.sum())
+
+    @property
+    def own_size(self) -> int:
+        """How many stay with each client."""
+        return self.layout.size - self.size
+
+    def part(self, model: Vector) -> Vector:
+        """What of a whole model travels."""
+        return model if self.everything else model[self._mask]
+
+    def own(self, model: Vector) -> Vector:
+        """What of a whole model stays."""
+        return model[~self._mask]
+
+    def whole(self, part: Vector, own: Vector) -> Vector:
+        """A model of what travelled and what stayed."""
+        if self.everything:
+            return part
+        model = np.empty(self.layout.size, dtype=np.float32)
+        model[self._mask], model[~self._mask] = part, own
+        return model
+
+    @property
+    def layers(self) -> tuple[tuple[int, int], ...]:
+        """First and last travelling number of each layer: a module's weight and bias are one, statistics each one.
+
+        The statistics of batch normalisation tell most about a client's data. The communities paper's code counts every
+        array, but a bias that starts at zero changes by more than itself, whatever it learns, and hides the rest.
+        """
+        spans: dict[str, list[int]] = {}
+        start = 0
+        for entry, travels in zip(self.layout.entries, self.travelling, strict=True):
+            if travels:
+                name = entry.name.rpartition(".")[0] if entry.trainable else entry.name
+                stop = start + entry.stop - entry.start
+                spans.setdefault(name, []).extend((start, stop))
+                start = stop
+        return tuple((min(ends), max(ends)) for ends in spans.values())

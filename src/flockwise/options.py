@@ -1,0 +1,201 @@
+"""The options of a function, read from its signature: the one source for checks, defaults, schemas and help.
+
+    def trimmed_mean(updates, trim: Annotated[float, Field(ge=0, lt=0.5), "fraction dropped at each end"] = 0.1): ...
+
+A bare string in `Annotated` says what the option is for. An option that may be None can be written "none" in a
+TOML file, which has no word for it.
+"""
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
+
+from flockwise.errors import ConfigError
+from flockwise.plugins import nearest
+
+NOT_SET = "none"  # how None is written in TOML
+
+Count = Annotated[int, Field(ge=1)]
+Natural = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@functools.cache
+def options_of(function: Callable[..., Any], given: frozenset[str] = frozenset()) -> type[BaseModel]:
+    """The options of a function as a model; `given` are the parameters that do not come from a user."""
+    hints = _hints(function)
+    fields: dict[str, Any] = {}
+    open_ended = False
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            open_ended = True
+        elif name not in given and parameter.kind is not parameter.VAR_POSITIONAL:
+            default = ... if parameter.default is parameter.empty else parameter.default
+            fields[name] = (_described(hints.get(name, Any)), default)
+    settings = ConfigDict(
+        extra="allow" if open_ended else "forbid", allow_inf_nan=False, arbitrary_types_allowed=True, frozen=True,
+        strict=True,
+    )
+    model: type[BaseModel] = create_model(getattr(function, "__name__", "Options"), __config__=settings, **fields)
+    return model
+
+
+def resolved(
+    function: Callable[..., Any], values: Mapping[str, Any], given: frozenset[str] = frozenset(), prefix: str = ""
+) -> dict[str, Any]:
+    """Checked values with the defaults filled in, ready to call the function with."""
+    model = validated(options_of(function, given), values, prefix)
+    return {name: getattr(model, name) for name in [*type(model).model_fields, *(model.model_extra or {})]}
+
+
+def written(value: Any) -> Any:
+    """A resolved value as a config file writes it; pieces are written by their names."""
+    if value is None:
+        return NOT_SET
+    if isinstance(value, Mapping):
+        return {key: written(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [written(item) for item in value]
+    if isinstance(value, str | bool | int | float):
+        return value
+    return getattr(value, "name", None) or f"{value.__module__}:{getattr(value, '__qualname__', type(value).__name__)}"
+
+
+def validated(model: type[M], values: Mapping[str, Any], prefix: str = "") -> M:
+    """The validated model, or a ConfigError with a line per fault: field, value, rule, nearest valid name."""
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        faults: dict[str, list[str]] = {}
+        for fault in error.errors():
+            field, message = _line(model, fault, prefix)
+            faults.setdefault(field, []).append(message)
+        # A field that may be of several kinds has a message for each of them.
+        lines = [f"{field}: {', or '.join(dict.fromkeys(told))}" for field, told in sorted(faults.items())]
+        raise ConfigError("\n".join(lines)) from None
+
+
+def shown(value: Any) -> str:
+    """A value as it may appear in a message: short, and without control characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def named(key: object) -> str:
+    """A key as it may appear in a message: quoted if it is empty or holds spaces or control characters."""
+    text = str(key)
+    return text if text and text.isprintable() and " " not in text else repr(text)
+
+
+def may_be_none(annotation: Any) -> bool:
+    """Whether None is one of the values an annotation allows."""
+    if typing.get_origin(annotation) is Annotated:
+        return may_be_none(typing.get_args(annotation)[0])
+    return annotation is type(None) or any(map(may_be_none, typing.get_args(annotation)))
+
+
+def none_in_words(annotation: Any) -> Any:
+    """The annotation, with the word for None understood too."""
+    return Annotated[annotation, BeforeValidator(lambda value: None if value == NOT_SET else value)]
+
+
+def readable_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature as help() may show it: types without bounds and descriptions."""
+    signature = inspect.signature(function)
+    try:
+        kinds = typing.get_type_hints(_called(function))
+    except (NameError, TypeError):
+        return signature
+    parameters = [
+        parameter.replace(annotation=kinds.get(name, parameter.annotation))
+        for name, parameter in signature.parameters.items()
+    ]
+    return signature.replace(parameters=parameters)
+
+
+def plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy as Python's own; everything else as it is."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What runs, and has the types, when a function or a class is called."""
+    return function.__init__ if isinstance(function, type) else function  # type: ignore[misc, no-any-return]
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(_called(function), include_extras=True)
+    except (NameError, TypeError):  # a user's own function with names only a type checker knows
+        return {}
+
+
+def _described(annotation: Any) -> Any:
+    """Bare strings become descriptions; None may be written in words."""
+    if typing.get_origin(annotation) is not Annotated:
+        return none_in_words(annotation) if may_be_none(annotation) else annotation
+    kind, *notes = typing.get_args(annotation)
+    told = [note for note in notes if isinstance(note, str)]
+    rest = [note for note in notes if not isinstance(note, str)]
+    kind = functools.reduce(lambda inner, note: Annotated[inner, note], rest, kind)
+    described = Annotated[kind, Field(description="; ".join(told))] if told else kind
+    return none_in_words(described) if may_be_none(kind) else described
+
+
+def _line(model: type[BaseModel], fault: Any, prefix: str) -> tuple[str, str]:
+    # Union alternatives appear in the location as type names; the field path is what precedes them.
+    path, here = [], model
+    for part in fault["loc"]:
+        fields: dict[str, FieldInfo] = {}
+        if isinstance(here, type) and issubclass(here, BaseModel):
+            fields = here.model_fields
+        if part in fields:
+            path.append(str(part))
+            inner = fields[str(part)].annotation
+            here = inner if isinstance(inner, type) else object  # type: ignore[assignment]
+        elif fault["type"] == "extra_forbidden":
+            name = ".".join([*path, named(part)])
+            hint = nearest(str(part), list(fields)) if fields else "it takes none"
+            return f"{prefix}{name} = {shown(fault['input'])}", f"unknown key; {hint}"
+        elif isinstance(part, int):
+            path.append(str(part))
+    if fault["type"] == "missing":
+        return prefix + ".".join([*path, *([] if path else [str(fault["loc"][-1])])]), "is needed, and has no default"
+    return f"{prefix}{'.'.join(path)} = {shown(fault['input'])}", _told(fault)
+
+
+_RULES = {  # in our own words: every message says what a value must be
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be above {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be below {lt}",
+    "literal_error": "must be {expected}",
+    "finite_number": "must be a finite number",
+    "string_type": "must be a word",
+    "none_required": 'must be "none"',
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(("list_type", "tuple_type"), "must be a list"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be a section, such as {{name = ...}}"),
+}
+
+
+def _told(fault: Any) -> str:
+    rule = _RULES.get(fault["type"])
+    if rule is None:
+        return str(fault["msg"][0].lower() + fault["msg"][1:])
+    return rule.format(**{key: _number(value) for key, value in fault.get("ctx", {}).items()})
+
+
+def _number(value: Any) -> Any:
+    return f"{value:g}" if isinstance(value, float) else value

@@ -1,0 +1,145 @@
+"""A piece is one file: a function and, above it, one decorator with what a reader must know to choose it.
+
+Each kind of piece has a folder. Every file in it is looked into when the kind is first asked for, so that a new file
+is all it takes to add a piece: `flockwise list`, configs, their schema, the docs and the shipped tests find it.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType, ModuleType
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from flockwise.errors import PluginError
+from flockwise.options import options_of, readable_signature, resolved
+
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Piece:
+    """A function with its name in configs, a line that says what it is, and where it comes from.
+
+    `given` are the parameters that the run provides; the others are the user's options. `example` are options to
+    try it with in the tests that every piece passes; None: their examples do not suit it.
+    """
+
+    name: str
+    summary: str
+    function: Callable[..., Any]
+    given: frozenset[str] = frozenset()
+    paper: str = ""
+    example: Mapping[str, Any] | None = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # help(), tab completion and inspect show the function's own name, text and signature
+        own = {name: getattr(self.function, name, None) for name in ("__name__", "__qualname__", "__module__", "__doc__")}
+        vars(self).update(own, __wrapped__=self.function, __signature__=readable_signature(self.function))
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.summary}>"
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function."""
+        return self.function(*arguments, **options)
+
+    def __get__(self, instance: object, owner: type | None = None) -> "Piece":
+        """Nothing is bound; having it makes help() take the piece for the function that it is."""
+        return self
+
+    @property
+    def options(self) -> type[BaseModel]:
+        """The options as a model, from the signature."""
+        return options_of(self.function, self.given)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Every option by name with its default; `...` where there is none."""
+        return {
+            name: ... if field.is_required() else field.default for name, field in self.options.model_fields.items()
+        }
+
+    def resolved(self, values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+        """These options checked, and the others at their defaults."""
+        return resolved(self.function, values, self.given, prefix)
+
+
+P = TypeVar("P", bound=Piece)
+
+
+class Registry(Mapping[str, P], Generic[P]):
+    """The pieces of one kind by name: those of every file in a package's folder."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self._pieces: dict[str, P] = {}
+        self._looked = False
+
+    def add(self, piece: P) -> P:
+        """Register a piece; the decorators do this. No piece from elsewhere takes the place of one from the folder."""
+        before = self._pieces.get(piece.name)
+        if before is None or self._owns(piece):
+            if before is not None and self._owns(before) and _place(before) != _place(piece):
+                raise PluginError(f"{piece.name!r} is the name of both {_place(before)} and {_place(piece)}")
+            self._pieces[piece.name] = piece
+        return piece
+
+    def __getitem__(self, name: str) -> P:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def exported(self, name: str) -> Any:
+        """A piece by the name of its function, for a package's `__getattr__`: one that it does not import itself."""
+        folder = sys.modules[self._package]
+        if not name.startswith("_"):
+            self._all()
+        if name not in vars(folder):
+            raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
+        return vars(folder)[name]
+
+    def _all(self) -> dict[str, P]:
+        if not self._looked:
+            self._looked = True
+            try:
+                self._look_into(importlib.import_module(self._package))
+            except BaseException:
+                self._looked = False  # or the next one to ask would be given a part of them
+                raise
+        return self._pieces
+
+    def _look_into(self, folder: ModuleType) -> None:
+        for module in sorted(pkgutil.iter_modules(folder.__path__), key=lambda found: found.name):
+            if not module.ispkg:
+                importlib.import_module(f"{self._package}.{module.name}")
+        self._pieces = dict(sorted(self._pieces.items()))
+        for function in (piece.function for piece in self._pieces.values() if self._owns(piece)):
+            if isinstance(vars(folder).get(function.__name__), ModuleType | None):  # or the file would hide its piece
+                found = getattr(sys.modules[function.__module__], function.__name__, function)
+                setattr(folder, function.__name__, found)
+
+    def _owns(self, piece: P) -> bool:
+        return piece.function.__module__.startswith(f"{self._package}.")
+
+
+def _place(piece: Piece) -> str:
+    return f"{piece.function.__module__}:{piece.function.__qualname__}"
+
+
+def config_name(function: Callable[..., Any]) -> str:
+    """The name in configs of a function or class: trimmed_mean is trimmed-mean."""
+    return function.__name__.replace("_", "-")
+
+
+def first_parameters(function: Callable[..., Any], count: int) -> frozenset[str]:
+    """The names of a function's first parameters."""
+    return frozenset(list(inspect.signature(function).parameters)[:count])

@@ -1,0 +1,135 @@
+"""From a config to the live objects of a run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from flockwise import plugins
+from flockwise.attacks import ATTACKS, Attack
+from flockwise.config import Config
+from flockwise.config.resolving import method_of
+from flockwise.data import Federation
+from flockwise.engine import ClientWork, Engine, Local, Opener
+from flockwise.errors import ConfigError, InputError, RunError
+from flockwise.models.initial_models import initial_models
+from flockwise.rng import derived_seed, generator
+from flockwise.runs.adversary import Adversary, choose_attackers
+from flockwise.runs.channel import make_channel
+from flockwise.runs.federating import OwnModel, make_federation, make_work, model_factory
+from flockwise.runs.hazards import Hazards
+from flockwise.server import Gate, Server
+from flockwise.stages.method import Method
+from flockwise.stages.stage import Setting
+from flockwise.stages.state import State
+from flockwise.types import Models
+
+# By name, so that nothing of an optional engine is imported before it is asked for.
+ENGINES: dict[str, str] = {"flower": "flockwise.flower.simulated:open_simulation"}
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What a user brings in Python, instead of what the config names."""
+
+    clients: Federation | None = None
+    model: OwnModel | None = None
+    method: Method | None = None
+    attack: Attack | None = None
+    engine: Engine | Opener | None = None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything a run is made of."""
+
+    server: Server
+    engine: Engine
+    hazards: Hazards
+    work: ClientWork
+
+    @property
+    def federation(self) -> Federation:
+        """Who holds what."""
+        return self.work.federation
+
+
+def assemble(
+    config: Config, state: State | None = None, *, directory: Path | None = None, data: Path | None = None,
+    brought: Brought | None = None,
+) -> Parts:  # fmt: skip
+    """Build every part; what the user brought replaces what the config names."""
+    brought = brought or Brought()
+    method = brought.method or method_of(config, directory)
+    if config.engine.name != "local" and brought.engine is None and (brought.clients or brought.model):
+        raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
+    federation = brought.clients or make_federation(config, directory, data)
+    adversary = make_adversary(config, federation.clients, directory, brought.attack)
+    work = make_work(
+        config, directory, data, federation=federation, model=brought.model, adversary=adversary, report=method.report
+    )
+    first = first_models(config, work, method, directory, brought.model)
+    if state is not None:
+        _same_run(state, work.federation.clients, work.travel.size)
+    setting = Setting(config.seed, config.sampling.fraction, work.travel.layers, config.gate.weight_cap)
+    gate = Gate(work.travel.size, config.gate.max_norm)
+    server = Server(method, first, work.federation.clients, setting=setting, gate=gate, state=state)
+    engine = brought.engine or engine_of(config, directory, data)
+    if not isinstance(engine, Engine):
+        engine = engine.open(work, most_models=method.models + work.federation.clients + 64)
+    return Parts(server, engine, Hazards(adversary, make_channel(config, work.federation.clients)), work)
+
+
+def engine_of(config: Config, directory: Path | None, data: Path | None) -> Opener:
+    """The engine that the config names, not yet open."""
+    if config.engine.name == "local":
+        return Local(config.engine.workers)
+    opener: Opener = plugins.find("engines", ENGINES[config.engine.name], {})(config, directory, data)
+    return opener
+
+
+def first_models(
+    config: Config, work: ClientWork, method: Method, directory: Path | None, model: OwnModel | None = None
+) -> Models:
+    """The models a method starts from, what of them travels."""
+    layout, travel = work.travel.layout, work.travel
+    if isinstance(model, nn.Module):  # there is only this one; methods of several models need others
+        rng = generator(config.seed, "beginnings")
+        return np.stack([travel.part(m) for m in initial_models(layout.entries, work.first, method.models, rng)])
+    make = model_factory(config, work.federation, directory, model)
+    seeds = [derived_seed(config.seed, "model", i) for i in range(1, method.models)]
+    return np.stack([travel.part(m) for m in (work.first, *(layout.read(make(seed)) for seed in seeds))])
+
+
+def make_adversary(
+    config: Config, clients: int, directory: Path | None, attack: Attack | None = None
+) -> Adversary | None:
+    """The attackers of the config, if any; `attack` is one that the user brought."""
+    if config.attack.name == "none":
+        return None
+    if attack is None:
+        found: Callable[..., Any] = plugins.find("attacks", config.attack.name, ATTACKS, directory)
+        try:
+            attack = found(**config.attack.parameters)
+        except (InputError, TypeError, ValueError) as error:
+            raise ConfigError(
+                f"attack.{error}" if isinstance(error, InputError) else f"attack: {error}"
+            ) from error
+    section = config.aggregation
+    knowledge = {"f": section.attackers, **section.parameters}
+    chosen = choose_attackers(config, clients)
+    return Adversary(attack, chosen, config.seed, config.attack.first_round, section.name, knowledge)  # type: ignore[arg-type]
+
+
+def _same_run(state: State, clients: int, parameters: int) -> None:
+    if state.clients != clients:
+        raise RunError(
+            f"this run has {state.clients} clients, not {clients}: it belongs to another federation"
+        )
+    if state.models.shape[1] != parameters:
+        raise RunError(
+            f"this run's models have {state.models.shape[1]} numbers, not {parameters}: it belongs to another model"
+        )

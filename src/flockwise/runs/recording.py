@@ -1,0 +1,114 @@
+"""What goes on the record of a round beside what the server knows: tests, truth, pictures."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from flockwise.engine import Evaluation
+from flockwise.messages import Event, RoundRecord
+from flockwise.metrics import adjusted_rand, detection, purity
+from flockwise.stages.state import FREE, UNPLACED
+
+_DRAWN_EVERY = 10  # rounds between similarity matrices that are kept without a special reason
+
+
+def recorded(
+    record: RoundRecord, tested: Evaluation | None, truth: np.ndarray | None, attackers: frozenset[int],
+    events: list[Event],
+) -> RoundRecord:  # fmt: skip
+    """The full record of a round."""
+    facts, arrays = dict(record.facts), dict(record.arrays)
+    everything = (*events, *record.events)
+    facts["rejected"] = float(sum(event.kind == "rejected" for event in everything))
+    facts["train_loss"] = _mean(arrays["loss"])
+    flock, apart = arrays["flock"], arrays["apart"]
+    honest = np.ones(len(flock), dtype=bool)
+    honest[list(attackers)] = False
+    if tested is not None:
+        facts |= accuracy_facts(tested.accuracy, tested.loss, honest & (apart == FREE))
+        everyone = tested.accuracy[honest]  # those set apart by mistake count too
+        if (apart[honest] != FREE).any() and np.isfinite(everyone).any():
+            facts["accuracy_honest"] = float(np.nanmean(everyone))
+        arrays |= {
+            "accuracy": tested.accuracy.astype(np.float32),
+            "test_loss": tested.loss.astype(np.float32),
+        }
+    facts |= truth_facts(flock, apart, truth, attackers)
+    arrays["loss"] = arrays["loss"].astype(np.float32)
+    if "similarity" in arrays:
+        kept = record.round % _DRAWN_EVERY == 0 or record.round == 1 or any(
+            event.kind in ("flocks", "split", "quarantine") for event in everything
+        )  # fmt: skip
+        square = arrays.pop("similarity")
+        if kept:
+            small = np.abs(square[np.isfinite(square)]).max(initial=0.0) < np.finfo(np.float16).max
+            arrays["similarity"] = square.astype(np.float16 if small else np.float32)
+            arrays["map"] = drawn_map(square)
+    return replace(record, facts=facts, arrays=arrays, events=everything)
+
+
+def accuracy_facts(accuracy: np.ndarray, loss: np.ndarray, counted: np.ndarray) -> dict[str, float]:
+    """Accuracy over the honest clients that take part: mean, worst, spread."""
+    seen = accuracy[counted & np.isfinite(accuracy)]
+    if not len(seen):
+        return {}
+    places = np.array([0.1, 0.9]) * (len(seen) - 1)
+    low, high = np.interp(places, np.arange(len(seen)), np.sort(seen))  # np.quantile takes ten times as long
+    return {
+        "accuracy": float(seen.mean()), "accuracy_worst": float(seen.min()), "accuracy_std": float(seen.std()),
+        "accuracy_p10": float(low), "accuracy_p90": float(high), "test_loss": _mean(loss[counted]),
+    }  # fmt: skip
+
+
+def truth_facts(
+    flock: np.ndarray, apart: np.ndarray, truth: np.ndarray | None, attackers: frozenset[int]
+) -> Mapping[str, float]:
+    """How right the flocks and the quarantine are, where the truth is known."""
+    facts: dict[str, float] = {}
+    placed = (flock != UNPLACED) & (apart == FREE)
+    if truth is not None and placed.any():
+        ours, theirs = (
+            np.ascontiguousarray(labels[placed], dtype=np.int64).tobytes() for labels in (flock, truth)
+        )
+        facts |= _agreement(ours, theirs)
+    if attackers:
+        wolves = np.zeros(len(flock), dtype=bool)
+        wolves[list(attackers)] = True
+        found = detection(apart != FREE, wolves)
+        facts |= {"detection_precision": float(found.precision), "detection_recall": float(found.recall)}
+    return facts
+
+
+@lru_cache(maxsize=4)
+def _agreement(flock: bytes, truth: bytes) -> Mapping[str, float]:
+    """Kept, because flocks seldom change from one round to the next."""
+    ours, theirs = np.frombuffer(flock, np.int64), np.frombuffer(truth, np.int64)
+    return {"ari": adjusted_rand(ours, theirs), "purity": purity(ours, theirs)}
+
+
+def drawn_map(square: np.ndarray) -> np.ndarray:
+    """Clients as points in the plane, near where they are alike (classical scaling); NaN if never compared."""
+    heard = np.flatnonzero(np.isfinite(np.diag(square)))
+    points = np.full((len(square), 2), np.nan, dtype=np.float32)
+    if len(heard) < 3:
+        return points
+    inner = square[np.ix_(heard, heard)].astype(np.float64)
+    inner = np.where(np.isfinite(inner), inner, np.mean(inner[np.isfinite(inner)]))
+    away = (
+        np.diag(inner)[:, None] / 2 + np.diag(inner)[None, :] / 2 - inner
+    )  # similarities to squared distances
+    away = np.abs(away) if np.diag(inner).max() > 0 else inner**2
+    center = np.eye(len(heard)) - 1.0 / len(heard)
+    values, vectors = np.linalg.eigh(-0.5 * center @ away @ center)
+    axes = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0.0))
+    axes *= np.where(
+        axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0
+    )  # a sign that does not flip at random
+    points[heard] = axes
+    return points
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")

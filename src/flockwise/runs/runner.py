@@ -1,0 +1,292 @@
+"""Running, resuming and forking."""
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flockwise import __version__
+from flockwise.config import Config, load_config, parse_config
+from flockwise.engine import Engine, Evaluation, Opener
+from flockwise.errors import ConfigError, InputError, RunError
+from flockwise.messages import Event, RoundRecord
+from flockwise.runs.assembly import Brought, Parts, assemble
+from flockwise.runs.loop import Loop, Progress
+from flockwise.runs.objects import config_of
+from flockwise.runs.recording import recorded
+from flockwise.stages.method import Method
+from flockwise.stages.state import State
+from flockwise.store import Run, create_run, open_run, reopen_run
+from flockwise.store.directory import RunWriter
+from flockwise.store.files import lock
+from flockwise.store.policy import CheckpointPolicy
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from flockwise.attacks import Attack
+    from flockwise.data import Federation
+    from flockwise.training import Recipe
+
+Callback = Callable[[Progress], object]
+
+
+def run(
+    what: Method | Config | Mapping[str, Any] | str | Path,
+    clients: "Federation | None" = None,
+    *,
+    model: "nn.Module | Callable[..., nn.Module] | None" = None,
+    training: "Recipe | None" = None,
+    attack: "Attack | None" = None,
+    rounds: int | None = None,
+    seed: int | None = None,
+    fraction: float | None = None,
+    engine: Engine | Opener | None = None,
+    out: str | Path | None = None,
+    overrides: Iterable[str] = (),
+    data: str | Path | None = None,
+    on_round: Callback | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    directory: str | Path | None = None,
+    **sections: Any,
+) -> Run:
+    """Run a method, or a config (a path, a mapping or a Config), to the end and return the finished run.
+
+        run(flic(warmup=10), clients, model=models.mlp, training=SGD(epochs=3), rounds=30)
+        run("my.toml")
+
+    `clients` and `model` bring your own data and module; `rounds`, `seed`, `fraction` (of the clients, a round) and
+    further sections of a config (`checkpoint={"every": 5}`) say the rest. `engine` trains: this machine, if not given.
+    `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
+    resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.
+    """
+    beside = Path(what).parent if isinstance(what, str | Path) else Path.cwd()
+    folder = beside if directory is None else Path(directory)
+    brought = Brought(clients, model, what if isinstance(what, Method) else None, attack, engine)
+    said = {"rounds": rounds, "sampling": None if fraction is None else {"fraction": fraction}, **sections}
+    given = {name: value for name, value in said.items() if value is not None}
+    config = _as_config(what, brought, training, seed, given, overrides, folder)
+    path = Path(out) if out is not None else new_run_path(config)
+    parts = assemble(config, directory=folder, data=_path(data), brought=brought)
+    try:
+        with create_run(path, config.written(), environment(config, folder), _policy(config)) as writer:
+            _told_clients(writer, parts)
+            _loop(config, parts, writer, on_round, stop).run(config.rounds)
+    finally:
+        parts.engine.close()
+    return open_run(path)
+
+
+def resume(
+    path: str | Path, *, data: str | Path | None = None, clients: "Federation | None" = None,
+    model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
+    attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
+    stop: Callable[[], bool] = lambda: False, rounds: int | None = None, workers: int | None = None,
+) -> Run:  # fmt: skip
+    """Go on with a run from its newest whole checkpoint, to the same bits as if nothing had happened.
+
+    A run that was given its data, module, method or attack in Python must be given the same again.
+    """
+    path = Path(path)
+    found = open_run(path)
+    directory = Path(found.environment.get("directory", "."))
+    config = parse_config(found.config, directory=directory)
+    goal = rounds or found.goal or config.rounds
+    config = config.model_copy(update={"rounds": goal})
+    if workers is not None:
+        config = config.model_copy(update={"engine": config.engine.model_copy(update={"workers": workers})})
+    with lock(path):  # told before anything is built, if another process is at it
+        pass
+    newest = found.newest_checkpoint()
+    if newest.round < int(found.environment.get("forked_at", 0)):
+        raise RunError(f"{path}: this fork was stopped while it was being made; delete it and fork again")
+    state = State.from_arrays(newest.arrays) if newest.arrays else None
+    # Nothing of the record is touched before it is clear that the run can go on.
+    brought = Brought(clients, model, method, attack, engine)
+    _same_method(found, method)
+    parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
+    try:
+        with reopen_run(path, _policy(config)) as writer:
+            writer.forget_after(newest.round)
+            writer.events(newest.round, newest.passed_over)
+            writer.about(goal=str(goal))
+            _told_clients(writer, parts)
+            parts.engine.restore(kept_by_clients(newest.arrays))
+            _loop(config, parts, writer, on_round, stop).run(goal)
+    finally:
+        parts.engine.close()
+    return open_run(path)
+
+
+def fork(
+    path: str | Path, at: int, overrides: Iterable[str] = (), *, out: str | Path | None = None,
+    data: str | Path | None = None, clients: "Federation | None" = None,
+    model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
+    attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Run:  # fmt: skip
+    """Start a new run from a checkpoint of another one, with another method, rule or training from there on."""
+    parent = open_run(path)
+    directory = Path(parent.environment.get("directory", "."))
+    config = parse_config(parent.config, overrides, directory)
+    before = parse_config(parent.config, directory=directory)
+    for section in ("data", "split", "model", "seed"):
+        if getattr(config, section) != getattr(before, section):
+            raise ConfigError(
+                f"{section}: cannot change in a fork, the first {at} rounds were trained with it"
+            )
+    if at >= config.rounds:
+        raise ConfigError(
+            f"rounds = {config.rounds}: must be above the fork's round {at}; set rounds to go on after it, such as "
+            f"rounds={2 * at}"
+        )
+    saved = parent.checkpoint(at)
+    target = Path(out) if out is not None else new_run_path(config)
+    brought = Brought(clients, model, method, attack, engine)
+    state = State.from_arrays(saved)
+    parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
+    about = {**environment(config, directory), "parent": str(Path(path).resolve()), "forked_at": at}
+    try:
+        with create_run(target, config.written(), about, _policy(config)) as writer:
+            _told_clients(writer, parts)
+            _inherit(parent, writer, at, saved)
+            parts.engine.restore(kept_by_clients(saved))
+            _loop(config, parts, writer, on_round, stop).run(config.rounds)
+    finally:
+        parts.engine.close()
+    return open_run(target)
+
+
+def kept_by_clients(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What of a checkpoint is the clients' own."""
+    start = "clients/"
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
+def _loop(
+    config: Config, parts: Parts, writer: RunWriter, on_round: Callback | None, stop: Callable[[], bool]
+) -> Loop:
+    attackers, work = parts.hazards.attackers, parts.work
+    truth = [ground_truth(federation or work.federation, attackers) for federation in (work.federation, work.later)]
+
+    def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
+        drifted = work.later is not None and closed.round >= config.faults.drift_round
+        return recorded(closed, tested, truth[drifted], attackers, events)
+
+    every = config.evaluation.every
+    return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop)
+
+
+def _told_clients(writer: RunWriter, parts: Parts) -> None:
+    writer.clients(parts.engine.clients() or client_rows(parts))
+
+
+def _as_config(
+    what: Method | Config | Mapping[str, Any] | str | Path, brought: Brought, training: "Recipe | None",
+    seed: int | None, sections: Mapping[str, Any], overrides: Iterable[str], directory: Path,
+) -> Config:  # fmt: skip
+    """The config that says what was asked for, checked and complete."""
+    if isinstance(what, Method):
+        if brought.clients is None:
+            raise InputError("clients: must be given with a method, such as fw.splits.iid(fw.data.digits(), clients=20)")
+        content = config_of(what, brought.clients, brought.model, training, brought.attack, seed, sections)
+        return parse_config(content, overrides, directory)
+    if training is not None or brought.attack is not None:
+        raise InputError("training, attack: go with a method; a config has sections for them")
+    if isinstance(what, str | Path):
+        more = [f"{name}={value}" for name, value in (("seed", seed), *sections.items()) if value is not None]
+        return load_config(what, [*more, *overrides])
+    content = what.written() if isinstance(what, Config) else dict(what)
+    content |= {**({} if seed is None else {"seed": seed}), **sections}
+    if brought.clients is not None:
+        content |= {"data": {"name": "own"}, "split": {"name": "iid", "clients": brought.clients.clients}}
+    if brought.model is not None:
+        content["model"] = {**content.get("model", {}), "name": "own"}
+    return parse_config(content, overrides, directory)
+
+
+def _same_method(found: Run, method: Method | None) -> None:
+    """A method that only Python can make must be brought again."""
+    if method is None and found.environment.get("own_method"):
+        raise RunError(f"{found.path}: runs a method made in Python; pass it again, as in resume(path, method=...)")
+
+
+def ground_truth(federation: "Federation", attackers: frozenset[int]) -> np.ndarray | None:
+    """The true flock of each client: its group, and whether it lies."""
+    groups = federation.groups
+    if groups is None and not attackers:
+        return None
+    lies = np.array([client in attackers for client in range(federation.clients)], dtype=np.int64)
+    return lies if groups is None else 2 * groups + lies
+
+
+def client_rows(parts: Parts) -> list[dict[str, Any]]:
+    """Who takes part, for the record."""
+    attackers = parts.hazards.attackers
+    return [
+        {
+            "client": number, "name": f"client {number}", "truth": shard.group, "attacker": int(number in attackers),
+            "train": len(shard.train), "validation": len(shard.validation), "test": len(shard.test),
+            "address": shard.address, "hour": shard.hour, "user": shard.user,
+        }
+        for number, shard in enumerate(parts.federation.shards)
+    ]  # fmt: skip
+
+
+def environment(config: Config, directory: Path) -> dict[str, Any]:
+    """What the run was made with."""
+    import torch
+
+    return {
+        "flockwise": __version__, "python": platform.python_version(), "numpy": np.__version__,
+        "torch": torch.__version__, "machine": platform.machine(), "system": platform.system(),
+        "cores": os.cpu_count(), "seed": config.seed, "command": sys.argv, "directory": str(directory.resolve()),
+    }  # fmt: skip
+
+
+def new_run_path(config: Config, folder: Path = Path("runs")) -> Path:
+    """A directory name that says what and when, and is not taken."""
+    stem = f"{time.strftime('%Y-%m-%d_%H%M%S')}_{config.strategy.name.replace(':', '-')}_{config.data.name}"
+    path, number = folder / stem, 1
+    while path.exists():
+        number += 1
+        path = folder / f"{stem}_{number}"
+    return path
+
+
+def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.ndarray]) -> None:
+    """Copy the record of the rounds before the fork."""
+    names = {"accuracy", "flock", "apart", "trained", "loss", "similarity", "map"}
+    arrays = {name: dict(zip(*[part.tolist() if i == 0 else part for i, part in enumerate(parent.array(name))], strict=True))
+              for name in names}  # fmt: skip
+    policy, writer.policy = writer.policy, replace(writer.policy, every=10**9, at=frozenset())
+    for place, round in enumerate(parent.rounds.tolist()):
+        if round > at:
+            break
+        facts = {
+            name: float(values[place])
+            for name, values in parent.facts.items()
+            if values[place] == values[place]
+        }
+        kept = {name: held[round] for name, held in arrays.items() if round in held}
+        events = [Event(e.kind, e.message, e.client, e.detail) for e in parent.events if e.round == round]
+        # The checkpoint comes last: a fork that has it has everything (see `resume`).
+        writer.commit(
+            round, float(parent.seconds[place]), facts, kept, events, lambda: saved, last=round == at
+        )
+    writer.policy = policy
+
+
+def _policy(config: Config) -> CheckpointPolicy:
+    every = None if config.checkpoint.every == "auto" else config.checkpoint.every
+    return CheckpointPolicy(every, config.checkpoint.keep, frozenset(config.checkpoint.at))
+
+
+def _path(value: str | Path | None) -> Path | None:
+    return Path(value) if value is not None else None

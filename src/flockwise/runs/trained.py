@@ -1,0 +1,67 @@
+"""The models a run has trained, as torch modules to use."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from torch import nn
+
+from flockwise.config import parse_config
+from flockwise.config.resolving import method_of
+from flockwise.errors import InputError
+from flockwise.models import Layout
+from flockwise.models.travel import Travel
+from flockwise.rng import derived_seed
+from flockwise.runs.federating import make_federation, model_factory
+from flockwise.stages.method import Method
+from flockwise.stages.stage import Setting
+from flockwise.stages.state import UNPLACED, State
+from flockwise.store import Run, open_run
+
+
+def load_model(
+    run: Run | str | Path, client: int | None = None, module: nn.Module | Callable[[], nn.Module] | None = None, *,
+    flock: int | None = None, at: int | None = None, data: str | Path | None = None, method: Method | None = None,
+) -> nn.Module:  # fmt: skip
+    """The model that `client` has at the end of a run, or that of a `flock` (without either: the one most clients have).
+
+    It is written into `module`, which must be of the run's architecture; without one, the config's model is
+    made anew, which needs the data set for its shape. `at` is an earlier round that was kept. A client's model includes
+    what of it the client kept to itself.
+    """
+    run = run if isinstance(run, Run) else open_run(run)
+    directory = Path(run.environment.get("directory", "."))
+    config = parse_config(run.config, directory=directory)
+    if module is None:
+        if config.model.name == "own":
+            raise InputError("module: this run's model was given in Python; pass a module of the same architecture")
+        federation = make_federation(config, directory, Path(data) if data is not None else None)
+        module = model_factory(config, federation, directory)(derived_seed(config.seed, "model"))
+    made = module if isinstance(module, nn.Module) else module()
+    travel = Travel.of(Layout.of(made), config.model.travels)
+    saved = run.checkpoint(at)
+    state = State.from_arrays(saved)
+    setting = Setting(config.seed, config.sampling.fraction, travel.layers)
+    models, rows = (method or method_of(config, directory)).serve.assign(state, setting)
+    row = _row(state, rows, client, flock)
+    own = travel.own(travel.layout.read(made))
+    if client is not None and "clients/own" in saved:
+        own = saved["clients/own"][client]
+    travel.layout.write(made, travel.whole(models[row], own))
+    return made
+
+
+def _row(state: State, rows: np.ndarray, client: int | None, flock: int | None) -> int:
+    if client is not None and flock is not None:
+        raise InputError(f"client = {client}, flock = {flock}: ask for one or the other")
+    if client is not None:
+        if not 0 <= client < state.clients:
+            raise InputError(f"client = {client}: must lie between 0 and {state.clients - 1}")
+        return int(rows[client])
+    members = state.free
+    if flock is not None:
+        members = (state.labels == flock) & (state.labels != UNPLACED)
+        if not members.any():
+            there = sorted(set(state.labels[state.labels != UNPLACED].tolist()))
+            raise InputError(f"flock = {flock}: has no members; flocks are {', '.join(map(str, there))}")
+    return int(np.bincount(rows[members]).argmax())

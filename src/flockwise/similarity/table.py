@@ -1,0 +1,45 @@
+"""Arrays with a row for each client, too large to copy every round."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+class Table:
+    """Named arrays by client. Changing some clients' rows gives a new version, which takes the memory over.
+
+    The old version still reads as it was: it keeps the rows that it lost and knows its successor, and is put together
+    again if somebody asks (persistent arrays, Baker 1991). Nobody pays for that but who holds on to an old version.
+    Names in `squares` are symmetric, client by client: with a row its column changes too.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], squares: frozenset[str] = frozenset()) -> None:
+        self._held: dict[str, np.ndarray] | None = dict(arrays)
+        self._squares = squares
+        self._later: Table | None = None
+        self._lost: list[tuple[str, Any, np.ndarray]] = []  # what was in which part of which array
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays()[name]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All arrays of this version, not to be written to."""
+        if self._held is None:
+            assert self._later is not None
+            self._held = {name: array.copy() for name, array in self._later.arrays().items()}
+            for name, part, before in self._lost:
+                self._held[name][part] = before
+        return self._held
+
+    def changed(self, clients: np.ndarray, **rows: np.ndarray) -> "Table":
+        """A version in which these clients have other rows."""
+        arrays = self.arrays()
+        columns = (slice(None), clients)
+        changes = [(name, clients, new) for name, new in rows.items()]
+        changes += [(name, columns, new.T) for name, new in rows.items() if name in self._squares]
+        self._lost = [(name, part, arrays[name][part]) for name, part, _ in changes]
+        for name, part, new in changes:
+            arrays[name][part] = new
+        self._held, self._later = None, Table(arrays, self._squares)
+        return self._later

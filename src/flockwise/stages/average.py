@@ -1,0 +1,139 @@
+"""The stages in which replies become the next models."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from flockwise.aggregation import Rule
+from flockwise.errors import ConfigError
+from flockwise.stages.batch import Batch
+from flockwise.stages.evidence import LatestModels
+from flockwise.stages.schedule import FOUND
+from flockwise.stages.stage import REPLIES, Round, Stage, stage
+from flockwise.stages.state import UNPLACED, Slot, State, flocks_in, largest_flock
+from flockwise.types import Labels, Models, Vector
+
+
+class RuleMemory(dict[str, np.ndarray]):
+    """What a rule remembers of each flock, by "flock.name"."""
+
+    arrays = dict.copy
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "RuleMemory":
+        """From a checkpoint."""
+        return cls(arrays)
+
+    def of(self, flock: int) -> dict[str, np.ndarray]:
+        """The memory of one flock."""
+        start = f"{flock}."
+        return {name.removeprefix(start): array for name, array in self.items() if name.startswith(start)}
+
+
+_RULE = Slot("rule", RuleMemory)
+
+
+def moved(model: Vector, update: Vector) -> Vector:
+    """The model after an update, added in float64 and rounded once."""
+    return (model.astype(np.float64) + update).astype(np.float32)
+
+
+def average(rule: Rule) -> Stage:
+    """The rule inside each flock, on its members' updates; a flock nobody answered for keeps its model bit for bit."""
+
+    def run(round: Round) -> Round:
+        models, labels = round.state.models.copy(), round.state.labels[round.replies.clients]
+        for flock in flocks_in(labels):
+            round, joint = _joint(round, rule, round.replies.of(labels == flock), int(flock))
+            models[flock] = moved(models[flock], joint)
+        return round.to(replace(round.state, models=models))
+
+    return stage("average", run, [REPLIES], wants_root="root" in rule.piece.wants)
+
+
+def _restarted(round: Round) -> Round:
+    state = round.state
+    if state.flocks <= 1:
+        return round
+    return round.to(replace(state, models=np.repeat(round.replies.sent[:1], len(state.models), axis=0)))
+
+
+# Every flock goes on from the one model that all clients trained, once there are several flocks.
+restart_from_sent = stage("restart from the model that was sent", _restarted, [REPLIES])
+
+
+def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait: bool = True) -> Stage:
+    """The rule inside each group, then one global model from the mean of the groups (Mini-FL).
+
+    `weights`: "equal" for each group (what fits the published numbers) or by "size".
+    With `wait` the model does not move until groups are known. Clients without a group count with the largest one:
+    a group of their own would give whoever hides the feature the weight of a group.
+    """
+
+    def run(round: Round) -> Round:
+        state, batch = round.state, round.replies
+        if wait and FOUND.get(state) is None:
+            return round
+        labels = np.where(state.labels == UNPLACED, largest_flock(state), state.labels)[batch.clients]
+        joints, sizes = [], []
+        for group in np.unique(labels):
+            mine = batch.of(labels == group)
+            round, joint = _joint(round, rule, mine, int(group))
+            joints.append(joint)
+            sizes.append(len(mine.clients) if weights == "size" else 1.0)
+        shares = np.array(sizes)
+        models = state.models.copy()
+        models[0] = moved(models[0], (shares / shares.sum()) @ np.stack(joints).astype(np.float64))
+        return round.to(replace(round.state, models=models))
+
+    return stage("average groups", run, [REPLIES], wants_root="root" in rule.piece.wants)
+
+
+def average_known(rule: Rule, latest: LatestModels) -> Stage:
+    """The rule on the newest models of all known members, also those not heard this round (communities, eq. 1)."""
+    if "root" in rule.piece.wants:
+        raise ConfigError(
+            f"aggregation.name = {rule.name!r}: this method averages whole models, not updates of one model; "
+            "choose a rule without a root set, such as 'geometric-median'"
+        )
+
+    def run(round: Round) -> Round:
+        state = round.state
+        known, heard = latest.of(state)
+        models = state.models.copy()
+        for flock in flocks_in(state.labels):
+            members = np.flatnonzero((state.labels == flock) & heard & state.free)
+            if len(members):
+                center = known[members[0]]
+                joint, _ = rule(
+                    known[members] - center, np.ones(len(members)), state.clients, round=round.number,
+                    seed=round.setting.seed, clients=members,
+                )  # fmt: skip
+                models[flock] = moved(center, joint)
+        return round.to(replace(state, models=models))
+
+    return stage("average known models", run, [REPLIES, *latest.needs])
+
+
+def one_model_goes_on(state: State, labels: Labels) -> Models:
+    """What groups begin with where one model serves all: whoever is grouped with whom, it goes on."""
+    return np.repeat(state.models[:1], max(int(labels.max(initial=0)) + 1, len(state.models)), axis=0)
+
+
+def _joint(round: Round, rule: Rule, mine: Batch, flock: int) -> tuple[Round, Vector]:
+    """A flock's joint update, with what its rule remembers put into the state."""
+    state = round.state
+    memory = _RULE.get(state) or RuleMemory()
+    # All of a flock train the same model, so the server's own update of it serves all of them.
+    root = round.roots.get(int(mine.rows[0])) if round.roots else None
+    joint, kept = rule(
+        mine.updates, mine.weights, state.clients, round=round.number, seed=round.setting.seed, root=root,
+        clients=mine.clients, memory=memory.of(flock),
+    )  # fmt: skip
+    if not kept:
+        return round, joint
+    others = {name: array for name, array in memory.items() if not name.startswith(f"{flock}.")}
+    held = RuleMemory({**others, **{f"{flock}.{name}": np.asarray(array) for name, array in kept.items()}})
+    return round.to(_RULE.put(state, held)), joint

@@ -1,0 +1,169 @@
+"""What clients are compared on: this round's updates, the newest update, or the newest model of each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from flockwise.similarity import Evidence, Measure, Table, cosine
+from flockwise.stages.stage import REPLIES, Layers, Round, Stage, stage
+from flockwise.stages.state import Slot, State
+from flockwise.types import Clients, Square, Updates
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of some clients, ready to be compared."""
+
+    clients: Clients
+    fetch: Callable[[], Updates]  # the rows, only when asked for: they can be most of a gigabyte
+    layers: Layers = ()
+    center: np.ndarray | None = None  # a point near all rows, where rows are models
+    cached_cosine: Callable[[], Square] | None = None
+
+    @property
+    def rows(self) -> Updates:
+        """(clients, parameters)"""
+        return self.fetch()
+
+    def cosine(self) -> Square:
+        """Cosine similarities of the rows, from the running memory where there is one."""
+        return self.cached_cosine() if self.cached_cosine else cosine(self.rows)
+
+    def compare(self, measure: Measure) -> Square:
+        """The clients' similarities or distances."""
+        if measure.from_cosines is not None:
+            return measure.from_cosines(self.cosine())
+        rows = self.rows
+        return measure.compare(rows, layers=self.layers or ((0, rows.shape[1]),), center=self.center)
+
+    def of(self, members: np.ndarray) -> "Known":
+        """Only some of the clients."""
+        return Known(self.clients[members], lambda: self.rows[members], self.layers, self.center)
+
+
+class Source(Protocol):
+    """Evidence that stages can ask for; `needs` is what must come before them in a chain."""
+
+    @property
+    def needs(self) -> frozenset[object]:
+        """What must be there."""
+
+    def known(self, round: Round) -> Known:
+        """What is known of the clients in this round."""
+
+
+@dataclass(frozen=True)
+class ThisRound:
+    """Only the updates of the clients that took part in this round."""
+
+    needs: frozenset[object] = frozenset({REPLIES})
+
+    def known(self, round: Round) -> Known:
+        """The clients of this round."""
+        batch = round.replies
+        return Known(batch.clients, lambda: batch.updates, round.setting.layers)
+
+
+_UPDATES = Slot("evidence", Evidence)
+
+
+@dataclass(frozen=True)
+class LatestUpdates:
+    """The newest update of every client heard so far; updates older than `max_age` rounds are ignored."""
+
+    max_age: int | None = None
+    needs: frozenset[object] = frozenset({REPLIES, _UPDATES})
+
+    @property
+    def remember(self) -> Stage:
+        """The stage that replaces the rows of this round's clients."""
+
+        def run(round: Round) -> Round:
+            batch, state = round.replies, round.state
+            memory = _UPDATES.get(state) or Evidence(state.clients, state.models.shape[1])
+            # What the run says now: a fork may have changed the age.
+            memory = memory.with_age(self.max_age).update(batch.clients, batch.updates, batch.round)
+            return round.to(_UPDATES.put(state, memory))
+
+        return stage("remember updates", run, [REPLIES], [_UPDATES])
+
+    def known(self, round: Round) -> Known:
+        """Every free client with an update that is not too old."""
+        memory = _UPDATES.get(round.state)
+        assert memory is not None
+        usable = np.flatnonzero(memory.usable(round.number) & round.state.free)
+        return Known(
+            usable,
+            lambda: memory.rows[usable],
+            round.setting.layers,
+            cached_cosine=lambda: memory.cosine(round.number)[np.ix_(usable, usable)],
+        )
+
+
+class _Models:
+    """The newest model of every client, and the round it comes from (0: never heard)."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    @property
+    def models(self) -> Updates:
+        return self._table["models"]
+
+    @property
+    def round(self) -> np.ndarray:
+        return self._table["round"]
+
+    def changed(self, clients: Clients, models: Updates, round: int) -> "_Models":
+        return _Models(self._table.changed(clients, models=models, round=np.full(len(clients), round)))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self._table.arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "_Models":
+        return cls(Table({name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()}))
+
+
+_LATEST = Slot("latest", _Models)
+
+
+@dataclass(frozen=True)
+class LatestModels:
+    """The newest local model of every client heard so far."""
+
+    needs: frozenset[object] = frozenset({REPLIES, _LATEST})
+
+    @property
+    def remember(self) -> Stage:
+        """The stage that replaces the rows of this round's clients."""
+
+        def run(round: Round) -> Round:
+            batch, state = round.replies, round.state
+            memory = _LATEST.get(state) or _Models.from_arrays(
+                {"models": np.zeros((state.clients, state.models.shape[1]), np.float32),
+                 "round": np.zeros(state.clients, np.int64)}
+            )  # fmt: skip
+            return round.to(_LATEST.put(state, memory.changed(batch.clients, batch.sent + batch.updates, batch.round)))
+
+        return stage("remember models", run, [REPLIES], [_LATEST])
+
+    def known(self, round: Round) -> Known:
+        """Every free client heard so far."""
+        models, heard = self.of(round.state)
+        usable = np.flatnonzero(heard & round.state.free)
+        center = models[usable].mean(axis=0, dtype=np.float64).astype(np.float32)
+        return Known(usable, lambda: models[usable], round.setting.layers, center)
+
+    def of(self, state: State) -> tuple[Updates, np.ndarray]:
+        """The newest models, and whose have been heard; nobody's before the first round."""
+        memory = _LATEST.get(state)
+        if memory is None:
+            return np.zeros((state.clients, 0), np.float32), np.zeros(state.clients, dtype=bool)
+        return memory.models, memory.round > 0
+
+
+this_round = ThisRound()
+latest_models = LatestModels()

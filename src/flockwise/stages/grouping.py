@@ -1,0 +1,172 @@
+"""How flocks are found among clients: a similarity, a clusterer, and a test that the flocks are real."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from flockwise.clustering import bipartition
+from flockwise.similarity import Measure
+from flockwise.similarity.measure import Kind
+from flockwise.stages.evidence import Known
+from flockwise.stages.separation import separation
+from flockwise.stages.stage import Round
+from flockwise.stages.state import State
+from flockwise.types import Clients, Labels, Square
+
+FEWEST_TO_REFINE = 4  # clients; separation means little among fewer
+Cluster = Callable[[np.ndarray, int], Labels]  # similarities, distances or points, and a seed
+
+
+@dataclass(frozen=True)
+class Found:
+    """Flocks found among some clients, with the evidence for them."""
+
+    clients: Clients
+    labels: Labels  # (clients,) 0..flocks-1
+    square: Square | None = None  # the similarities (or distances) they were found in
+    facts: Mapping[str, float] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    remember: Callable[[State], State] | None = None  # what is kept if the flocks are acted on; their numbers stay
+    detail: Mapping[str, object] = field(default_factory=dict)  # for the event that tells of them
+
+    @property
+    def flocks(self) -> int:
+        """How many flocks."""
+        return int(self.labels.max(initial=-1)) + 1
+
+
+class Grouping(Protocol):
+    """Finds flocks among known clients."""
+
+    def find(self, known: Known, round: Round) -> Found:
+        """Flocks among these clients; one flock means: nothing to tell apart."""
+
+
+def as_kind(square: Square, measure: Measure, wanted: Kind, power: float = 1.0) -> Square:
+    """Turn similarities into distances or the reverse, whichever a clusterer takes."""
+    if wanted == measure.kind == "distance":
+        return square if power == 1.0 else square**power
+    if measure.kind == "similarity":
+        # Weights of a graph must not be negative: cosines become 1 + cosine.
+        lowest = (
+            measure.bottom if measure.bottom is not None else min(float(np.nanmin(square, initial=0.0)), 0.0)
+        )
+        weights = np.asarray((square - lowest) ** power)
+        return (
+            weights if wanted == "similarity" else np.maximum((measure.top - lowest) ** power - weights, 0.0)
+        )
+    others = square[~np.eye(len(square), dtype=bool)]
+    low, high = (np.nanmin(others), np.nanmax(others)) if len(others) else (0.0, 1.0)
+    scaled = 1.0 - (square - low) / max(high - low, np.finfo(np.float64).tiny)  # communities, eq. 3
+    return np.asarray(np.clip(scaled, 0.0, 1.0) ** power)
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """Compare, cluster, and keep the flocks only if they are further apart than noise.
+
+    `refine` looks inside each flock again, and splits it if the parts are separated by at least that much:
+    modularity on a dense graph merges flocks that are somewhat alike.
+    """
+
+    measure: Measure
+    cluster: Cluster
+    takes: Kind
+    power: float = 1.0
+    min_separation: float = 0.0
+    refine: float | None = None
+    describe: Callable[[Square, np.ndarray, Labels], Mapping[str, float]] | None = (
+        None  # compared, taken, found
+    )
+    draw: Callable[[np.ndarray], Mapping[str, np.ndarray]] | None = None
+
+    def find(self, known: Known, round: Round) -> Found:
+        """Flocks among these clients."""
+        square = known.compare(self.measure) if len(known.clients) else np.zeros((0, 0))
+        if len(known.clients) < 2:
+            return Found(known.clients, np.zeros(len(known.clients), dtype=np.int64), square)
+        taken = (
+            known.rows if self.takes == "points" else as_kind(square, self.measure, self.takes, self.power)
+        )
+        seed = round.setting.seed
+        labels = self.cluster(taken, seed)
+        if self.refine is not None and self.takes != "points":
+            labels = self._refined(square, taken, labels, seed)
+        apart = separation(square, labels, self.measure.kind)
+        facts = {"separation": apart, **(self.describe(square, taken, labels) if self.describe else {})}
+        if 0.0 < self.min_separation > apart:  # 0: whatever was found stands, however mixed
+            labels = np.zeros_like(labels)
+        return Found(known.clients, labels, square, facts, self.draw(taken) if self.draw else {})
+
+    def _refined(self, square: Square, taken: np.ndarray, labels: Labels, seed: int) -> Labels:
+        labels, waiting = labels.copy(), list(range(int(labels.max()) + 1))
+        while waiting:
+            members = np.flatnonzero(labels == waiting.pop())
+            if len(members) < FEWEST_TO_REFINE:
+                continue
+            inner = np.ix_(members, members)
+            parts = self.cluster(taken[inner], seed)
+            if parts.max() > 0 and separation(square[inner], parts, self.measure.kind) >= (
+                self.refine or 0.0
+            ):
+                flock, fresh = labels[members[0]], int(labels.max())
+                labels[members] = np.where(parts == 0, flock, fresh + parts)
+                waiting += np.unique(labels[members]).tolist()
+        return labels
+
+
+@dataclass(frozen=True)
+class Bipartition:
+    """Split in two where the largest similarity across is smallest, if that is below a threshold.
+
+    `decay` lowers the threshold as training goes on: threshold / (1 + decay * (round - 1)).
+    `eps1`, `eps2` are the stationarity gate of the original CFL: split only if the mean update is shorter
+    than eps1 while the longest is longer than eps2 (None: no gate).
+    `cohesion` is how alike those in the larger part must be on average: near convergence nobody's updates
+    agree any more, and then a low similarity across says nothing.
+    Clients are compared by cosine, or by `measure` turned into similarities as for a graph.
+    """
+
+    threshold: float = 0.02
+    decay: float = 0.0
+    eps1: float | None = None
+    eps2: float | None = None
+    cohesion: float = -1.0
+    measure: Measure | None = None
+    power: float = 1.0
+
+    def find(self, known: Known, round: Round) -> Found:
+        """Two flocks, or one if they are too alike."""
+        alone = np.zeros(len(known.clients), dtype=np.int64)
+        if len(known.clients) < 2:
+            return Found(known.clients, alone)
+        square = known.cosine()
+        if self.measure is not None:
+            square = as_kind(known.compare(self.measure), self.measure, "similarity", self.power)
+        labels, alpha_cross = bipartition(square)
+        limit = self.threshold / (1.0 + self.decay * (round.number - 1))
+        inside = _mean_inside(square, labels == np.bincount(labels).argmax())
+        facts = {"alpha_cross": float(alpha_cross), "alpha_threshold": limit, "cohesion": inside}
+        split = alpha_cross < limit and inside >= self.cohesion and self._stationary(known)
+        return Found(known.clients, labels if split else alone, square, facts)
+
+    def _stationary(self, known: Known) -> bool:
+        if self.eps1 is None and self.eps2 is None:
+            return True
+        rows = known.rows
+        joint = float(
+            np.linalg.norm(rows.mean(axis=0, dtype=np.float64))
+        )  # the norm of the mean, not the reverse
+        longest = float(max(np.linalg.norm(row) for row in rows))
+        return (self.eps1 is None or joint < self.eps1) and (self.eps2 is None or longest > self.eps2)
+
+
+def _mean_inside(square: Square, members: np.ndarray) -> float:
+    """Mean similarity of different members; 0 for a single one: of two clients nobody can say who is odd."""
+    count = int(members.sum())
+    if count < 2:
+        return 0.0
+    inner = square[np.ix_(members, members)]
+    return float((inner.sum() - np.trace(inner)) / (count * (count - 1)))

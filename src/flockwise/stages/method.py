@@ -1,0 +1,42 @@
+"""A method: what happens in a round, and which model each client has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flockwise.errors import InputError
+from flockwise.stages.attribution import Attribution, own_flock
+from flockwise.stages.report import Report
+from flockwise.stages.stage import REPLIES, Stage
+
+
+@dataclass(frozen=True)
+class Method:
+    """A clustered or robust method, ready for a Server: `fw.flic(warmup=10)` makes one.
+
+    `round` is its chain of stages, `serve` which model each client has between rounds, `models` how many it starts
+    from, `report` what clients tell besides their updates. `options` are what it was made with, for the record.
+    """
+
+    round: Stage
+    serve: Attribution = own_flock
+    models: int = 1
+    report: Report | None = None
+    name: str = "own"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for missing in self.round.needs:
+            before = "train(...)" if missing == REPLIES else f"a stage that remembers {missing}"
+            raise InputError(f"{self.name}: {self.round} needs {missing}; put {before} before it")
+        if REPLIES not in self.round.gives:
+            raise InputError(f"{self.name}: {self.round} never trains; put train(...) into every branch")
+
+    @property
+    def needs_root(self) -> bool:
+        """Whether the server's own clean data trains along (FLTrust)."""
+        return self.round.wants_root
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f"{self.name.replace('-', '_')}({told})"

@@ -1,0 +1,98 @@
+"""The stage in which clients without a flock find one, on their own validation data.
+
+Test data never steers anything here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from flockwise.messages import Event, Plan, Scores, Task
+from flockwise.options import NonNegative
+from flockwise.stages.attribution import BLIND, Blind
+from flockwise.stages.schedule import FOUND
+from flockwise.stages.stage import Round, Stage, Steps, ask
+from flockwise.stages.state import UNPLACED, State, all_alike, flocks_in
+from flockwise.stages.train import HEARD
+from flockwise.types import Clients, Models
+
+
+Follow = Annotated[NonNegative | None, "move clients that do this much better elsewhere"]
+
+
+def scoring_plan(round: Round, models: Models, clients: Sequence[int] | Clients) -> Plan:
+    """Every one of these clients scores every model."""
+    rows = tuple(range(len(models)))
+    return Plan(round.number, "validate", models, tuple(Task(int(client), rows) for client in clients))
+
+
+def place(follow: float | None = None) -> Stage:
+    """Clients without a flock join the one that does best on their validation data.
+
+    With `follow`, this round's clients also move to a flock in which they do that much better.
+    """
+
+    def run(round: Round) -> Steps:
+        found = FOUND.get(round.state)
+        clients = _to_place(round.state, found.round, follow) if found else np.zeros(0, np.int64)
+        if not len(clients):
+            return round
+        alive = flocks_in(round.state.labels[round.state.free])
+        round, scores = yield from ask(round, scoring_plan(round, round.state.models[alive], clients))
+        state = round.state
+        labels, events = state.labels.copy(), []
+        blind = (BLIND.get(state) or Blind(np.zeros(state.clients, dtype=bool))).blind.copy()
+        for score in scores:
+            blind[score.client] = np.isnan(score.accuracies).all()  # without data it will choose when it trains
+            best = None if blind[score.client] else _better(score, alive, int(labels[score.client]), follow or 0.0)
+            if best is not None:
+                events.append(_told(score, int(labels[score.client]), best))
+                labels[score.client] = best
+        return round.noted(events=events).to(BLIND.put(replace(state, labels=labels), Blind(blind)))
+
+    return Stage("place", run)
+
+
+def _to_place(state: State, found: int, follow: float | None) -> Clients:
+    """Everyone without a flock in the round after flocks are found; else, this round's clients without one.
+
+    New flocks often share one model at first, and then nobody can tell which one suits.
+    """
+    nobody = np.zeros(0, np.int64)
+    if state.flocks > 1 and all_alike(state.models[flocks_in(state.labels[state.free])]):
+        return nobody
+    heard = HEARD.get(state)
+    here = np.isin(np.arange(state.clients), heard.clients if heard else nobody)
+    lost = (state.labels == UNPLACED) & state.free
+    if state.round + 1 not in (found, found + 1):
+        lost &= here
+    if follow is not None and state.flocks > 1:
+        lost |= here & state.free
+    return np.flatnonzero(lost) if state.flocks > 1 or (state.labels[lost] == UNPLACED).any() else nobody
+
+
+def _better(score: Scores, alive: Clients, own: int, follow: float) -> int | None:
+    """The flock a client should be in, if it is another one than its own and there is a telling."""
+    order = sorted(range(len(alive)), key=lambda model: _quality(score, model), reverse=True)
+    if len(alive) > 1 and _quality(score, order[0]) == _quality(score, order[1]):
+        return None  # no telling yet
+    best = int(alive[order[0]])
+    if own == UNPLACED:
+        return best
+    here = score.accuracies[int(np.searchsorted(alive, own))]
+    return None if best == own or max(score.accuracies) - here <= follow else best
+
+
+def _quality(score: Scores, model: int) -> tuple[float, float]:
+    """Accuracy; among equals, which are frequent on few samples, the loss."""
+    loss = score.losses[model] if score.losses and np.isfinite(score.losses[model]) else np.inf
+    return score.accuracies[model], -loss
+
+
+def _told(score: Scores, own: int, best: int) -> Event:
+    if own == UNPLACED:
+        return Event("placed", f"fits flock {best} best", score.client, {"flock": best})
+    detail = {"from": own, "to": best, "accuracies": list(score.accuracies)}
+    return Event("moved", f"moved from flock {own} to {best}", score.client, detail)

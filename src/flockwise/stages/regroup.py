@@ -1,0 +1,122 @@
+"""The stages that find flocks: among all clients anew, or inside each flock."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from flockwise.messages import Event
+from flockwise.stages.evidence import Source
+from flockwise.stages.grouping import Found, Grouping
+from flockwise.stages.relabel import inherited, renumbered, split_inside
+from flockwise.stages.schedule import FOUND, LOOKED, Every, Looked, Schedule
+from flockwise.stages.stage import REPLIES, Round, Stage, stage
+from flockwise.stages.state import FREE, QUARANTINED, UNPLACED, State, flocks_in
+from flockwise.types import Labels, Models
+
+_FURTHEST = float(np.finfo(np.float32).max)
+Begin = Callable[[State, Labels], Models]  # the models that flocks found anew start from
+
+
+def find_flocks(evidence: Source, grouping: Grouping, schedule: Schedule = Every(), begin: Begin = inherited) -> Stage:  # noqa: B008
+    """Compare all known clients anew, when it is time; flocks that stay keep their numbers."""
+
+    def run(round: Round) -> Round:
+        state = round.state
+        if not schedule.look(state, round.number):
+            return round
+        known = evidence.known(round)
+        state = LOOKED.put(state, Looked(round.number))
+        found = grouping.find(known, round)
+        round = _noted(round, found)
+        act, state = schedule.act(state, found)
+        return _adopted(round.to(state), found, schedule, begin) if act else round.to(state)
+
+    return stage("find flocks", run, [REPLIES, *evidence.needs])
+
+
+def _adopted(round: Round, found: Found, schedule: Schedule, begin: Begin) -> Round:
+    state = FOUND.put(round.state, Looked(round.number))
+    before = state.labels
+    if found.remember is None:
+        after = renumbered(state, found)
+    else:  # what is remembered speaks of the flocks by the numbers they were found with
+        state = found.remember(state)
+        after = np.full(state.clients, UNPLACED)
+        after[found.clients] = found.labels
+    if found.flocks <= 1:  # nothing to tell apart: nobody is left without a flock
+        after = np.where(state.free, after.max(initial=0), UNPLACED)
+    if not np.array_equal(after, before):
+        sizes = np.bincount(found.labels).tolist()
+        told = f"{len(sizes)} flocks among {len(found.clients)} clients"
+        round = round.noted(events=[Event("flocks", told, detail={"sizes": sizes, **found.detail, **found.facts})])
+    elif found.flocks <= 1 and state.flocks == 1 and not schedule.look(state, round.number + 1):
+        round = round.noted(events=[Event("alike", _alike(len(found.clients)), detail=dict(found.facts))])
+    return round.to(replace(state, labels=after, models=begin(state, after)))
+
+
+def _alike(compared: int) -> str:
+    if not compared:
+        return "nothing is known that tells clients apart: one flock"
+    return f"{compared} clients look alike: one flock"
+
+
+def _noted(round: Round, found: Found) -> Round:
+    """Put what was found on the record, with the similarities of all clients."""
+    arrays = dict(found.arrays)
+    if found.square is not None:
+        clients = round.state.clients
+        everyone = np.full((clients, clients), np.nan, dtype=np.float32)
+        # A liar may be further off than float32 can say.
+        everyone[np.ix_(found.clients, found.clients)] = np.clip(found.square, -_FURTHEST, _FURTHEST)
+        arrays["similarity"] = everyone
+    return round.noted(facts=found.facts, arrays=arrays)
+
+
+Part = Callable[[Round, int, Found], Round]  # what becomes of a flock in which several were found
+
+
+def split_flocks(evidence: Source, grouping: Grouping, part: Part, schedule: Schedule = Every()) -> Stage:  # noqa: B008
+    """Look inside each flock by itself, when it is time; `part` says what becomes of one that falls apart."""
+
+    def run(round: Round) -> Round:
+        if not schedule.look(round.state, round.number):
+            return round
+        known = evidence.known(round)
+        round = round.to(LOOKED.put(round.state, Looked(round.number)))
+        told: dict[str, float] = {}
+        for flock in flocks_in(round.state.labels[known.clients]):
+            state = round.state
+            members = np.flatnonzero((state.labels[known.clients] == flock) & state.free[known.clients])
+            found = grouping.find(known.of(members), round)
+            round = round.noted(arrays=found.arrays)
+            # Of several flocks that were tested, the closest call is reported.
+            if found.facts.get("alpha_cross", -np.inf) < told.get("alpha_cross", np.inf):
+                told |= found.facts
+            if found.flocks > 1:
+                round = part(round, int(flock), found)
+        return round.noted(facts=told)
+
+    return stage("split flocks", run, [REPLIES, *evidence.needs])
+
+
+def all_go_on(round: Round, flock: int, found: Found, begin: Begin = inherited) -> Round:
+    """Every part is a flock of its own."""
+    after = split_inside(round.state, flock, found, keep_stragglers=False)
+    gone = found.clients[after[found.clients] != flock]
+    detail = {"flock": flock, "clients": gone.tolist(), **found.facts}
+    round = round.noted(events=[Event("split", f"flock {flock} split: {len(gone)} clients leave", detail=detail)])
+    state = FOUND.put(round.state, Looked(round.number))
+    return round.to(replace(state, labels=after, models=begin(state, after)))
+
+
+def largest_goes_on(round: Round, flock: int, found: Found) -> Round:
+    """All but the largest part are set apart."""
+    after = split_inside(round.state, flock, found, keep_stragglers=True)
+    gone = found.clients[after[found.clients] != flock]
+    detail = {"flock": flock, "clients": gone.tolist(), **found.facts}
+    told = Event("quarantine", f"{len(gone)} clients set apart from flock {flock}", detail=detail)
+    apart = round.state.apart.copy()
+    apart[gone] = QUARANTINED
+    labels = np.where(apart == FREE, round.state.labels, UNPLACED)
+    return round.noted(events=[told]).to(replace(round.state, labels=labels, apart=apart))

@@ -1,0 +1,111 @@
+"""When flocks are looked for."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from flockwise.metrics import adjusted_rand
+from flockwise.stages.grouping import Found
+from flockwise.stages.stage import Round
+from flockwise.stages.state import Slot, State
+from flockwise.types import Labels
+
+
+class Looked(NamedTuple):
+    """The round in which flocks were last looked for, or last found."""
+
+    round: int
+
+
+LOOKED = Slot("looked", Looked)
+FOUND = Slot("found", Looked)
+
+
+class Schedule(Protocol):
+    """Decides, at the end of a round, whether to look for flocks, and whether to act on what was found."""
+
+    def look(self, state: State, round: int) -> bool:
+        """Whether to look for flocks at the end of this round."""
+
+    def act(self, state: State, found: Found) -> tuple[bool, State]:
+        """Whether to act on what was found; the state carries what the schedule remembers."""
+
+
+@dataclass(frozen=True)
+class Every:
+    """At the end of round `first`, then every `every` rounds (None: just once), until round `last`.
+
+    Just once is the first round from `first` on in which somebody answers: a round that failed comes again.
+    """
+
+    first: int = 1
+    every: int | None = 1
+    last: int | None = None
+
+    def look(self, state: State, round: int) -> bool:
+        """On the rounds of the schedule."""
+        if round < self.first or (self.last is not None and round > self.last):
+            return False
+        if self.every is None:
+            return LOOKED.get(state) is None and FOUND.get(state) is None
+        return (round - self.first) % self.every == 0
+
+    def act(self, state: State, found: Found) -> tuple[bool, State]:
+        """Always."""
+        return True, state
+
+    def __call__(self, round: Round) -> bool:
+        """As a condition for `when`."""
+        return self.look(round.state, round.number)
+
+
+def once(first: int) -> Every:
+    """At the end of one round, the first from here on in which somebody answers."""
+    return Every(first, every=None)
+
+
+class Stable(NamedTuple):
+    """The flocks of the last look, for how many looks they have stayed, how long nobody new was heard."""
+
+    labels: Labels
+    streak: int
+    quiet: int
+    done: int | None = None  # the round in which they were acted on
+
+
+_STABLE = Slot("stable", Stable)
+
+
+@dataclass(frozen=True)
+class WhenStable:
+    """Once, when the evidence has settled: the flocks found have not changed for `patience` rounds.
+
+    Unchanged means an adjusted Rand index of at least `agreement` with the previous round's flocks, on
+    the clients known in both; `heard` is the share of free clients that must be known first, unless nobody
+    new was heard for `patience` rounds: clients that never answer must not hold up the others.
+    On clients of one kind the partition keeps changing (or is not separated), so nothing is ever done.
+    """
+
+    patience: int = 5
+    agreement: float = 0.999
+    heard: float = 0.9
+    first: int = 2
+
+    def look(self, state: State, round: int) -> bool:
+        """Every round until it has acted."""
+        memory = _STABLE.get(state)
+        return round >= self.first and (memory is None or memory.done is None)
+
+    def act(self, state: State, found: Found) -> tuple[bool, State]:
+        """When the flocks have stayed the same for long enough and almost all clients are known."""
+        labels = np.full(state.clients, -1, dtype=np.int64)
+        labels[found.clients] = found.labels
+        before, streak, quiet, _ = _STABLE.get(state) or Stable(np.full(state.clients, -1), 0, 0)
+        both = (labels >= 0) & (before >= 0)
+        same = both.any() and adjusted_rand(labels[both], before[both]) >= self.agreement
+        streak = streak + 1 if same and found.flocks > 1 else 0
+        known = np.isin(np.flatnonzero(state.free), found.clients).mean()
+        quiet = 0 if ((labels >= 0) & (before < 0)).any() else quiet + 1
+        ready = bool(streak >= self.patience and (known >= self.heard or quiet >= self.patience))
+        return ready, _STABLE.put(state, Stable(labels, streak, quiet, state.round + 1 if ready else None))

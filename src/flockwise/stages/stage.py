@@ -1,0 +1,158 @@
+"""A round is a chain of stages.
+
+    chain(train(sample), average(rule))                                    # FedAvg
+    chain(train(sample), latest.remember, average(rule), find_flocks(latest, louvain, once(10)), place())
+
+A stage takes the round as the stages before it have made it and returns it changed; one that needs the clients yields
+a plan and is sent what the gate let in. The order of stages is the method. A stage says what it needs and what it
+gives, so that a chain that makes no sense is refused when it is put together.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from flockwise.errors import InputError
+from flockwise.messages import Event, Plan, Scores
+from flockwise.stages.batch import Batch
+from flockwise.stages.state import State
+from flockwise.types import Mask, Vector
+
+Layers = tuple[tuple[int, int], ...]  # first and last parameter of each layer
+REPLIES = "replies"  # what `train` gives
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a method may know of the federation it works in."""
+
+    seed: int = 0
+    fraction: float = 1.0  # of the clients, or of each flock, that trains in a round
+    layers: Layers = ()
+    weight_cap: float | None = 5.0  # a sample count above so many medians counts as that
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """What the gate let in of the answers to a plan, and what it rejected."""
+
+    replies: Any  # Replies to a training plan, a sequence of Scores to a validation plan
+    rejected: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round as the stages so far have made it; nothing in it is ever changed in place."""
+
+    state: State
+    setting: Setting = field(default_factory=Setting)
+    present: Mask | None = None  # who can be reached; None: everyone
+    with_root: bool = False  # the server's own data trains along
+    batch: Batch | None = None  # None: nobody has trained yet, or no reply could be used
+    roots: Mapping[int, Vector] = field(default_factory=dict)  # the server's own updates, by row of the plan
+    facts: Mapping[str, float] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """The number of this round, from 1."""
+        return self.state.round + 1
+
+    @property
+    def replies(self) -> Batch:
+        """The admitted replies; a stage that uses them says that it needs them."""
+        assert self.batch is not None
+        return self.batch
+
+    def to(self, state: State, **changes: Any) -> "Round":
+        """The round with another state."""
+        return replace(self, state=state, **changes)
+
+    def noted(
+        self, facts: Mapping[str, float] | None = None, arrays: Mapping[str, np.ndarray] | None = None,
+        events: Sequence[Event] = (),
+    ) -> "Round":  # fmt: skip
+        """The round with more on its record."""
+        return replace(
+            self, facts={**self.facts, **(facts or {})}, arrays={**self.arrays, **(arrays or {})},
+            events=(*self.events, *events),
+        )  # fmt: skip
+
+
+Steps = Generator[Plan, Admitted, Round]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a round. `needs` and `gives` are names and slots of memories that stages hand on."""
+
+    name: str
+    run: Callable[[Round], Steps]
+    needs: frozenset[object] = frozenset()
+    gives: frozenset[object] = frozenset()
+    wants_root: bool = False  # uses the server's own updates
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def stage(
+    name: str, function: Callable[[Round], Round], needs: Sequence[object] = (), gives: Sequence[object] = (),
+    wants_root: bool = False,
+) -> Stage:  # fmt: skip
+    """A stage that asks clients nothing."""
+
+    def run(round: Round) -> Steps:
+        return function(round)
+        yield  # makes it a generator like the others
+
+    return Stage(name, run, frozenset(needs), frozenset(gives), wants_root)
+
+
+def chain(*stages: Stage) -> Stage:
+    """One after the other; in a round without a usable reply, those that need replies are passed over."""
+
+    def run(round: Round) -> Steps:
+        for each in stages:
+            if round.batch is not None or REPLIES not in each.needs:
+                round = yield from each.run(round)
+        return round
+
+    needs: set[object] = set()
+    gives: set[object] = set()
+    for each in stages:
+        if not isinstance(each, Stage):
+            raise InputError(f"chain: {each!r} is not a stage")
+        for missing in each.needs - gives:
+            if any(missing in later.gives for later in stages):
+                raise InputError(f"{each}: needs {missing}, which comes only after it; change their order")
+        needs |= each.needs - gives
+        gives |= each.gives
+    return Stage(
+        " > ".join(each.name for each in stages if each.name), run, frozenset(needs), frozenset(gives),
+        any(each.wants_root for each in stages),
+    )  # fmt: skip
+
+
+nothing = chain()
+
+
+def when(condition: Callable[[Round], bool], then: Stage, otherwise: Stage = nothing) -> Stage:
+    """One stage or the other, as the round says when it comes to it."""
+
+    def run(round: Round) -> Steps:
+        return (yield from (then if condition(round) else otherwise).run(round))
+
+    return Stage(
+        f"when({then.name}, otherwise {otherwise.name})", run, then.needs | otherwise.needs,
+        then.gives & otherwise.gives, then.wants_root or otherwise.wants_root,
+    )  # fmt: skip
+
+
+def ask(round: Round, plan: Plan) -> Generator[Plan, Admitted, tuple[Round, Sequence[Scores]]]:
+    """Hand a plan out; the round with what was rejected on its record, and what came back."""
+    admitted = yield plan
+    return round.noted(events=admitted.rejected), admitted.replies

@@ -1,0 +1,129 @@
+"""What the server knows between rounds: a handful of arrays, so that saving it needs no code per method."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
+
+import numpy as np
+
+from flockwise.types import Labels, Mask, Models
+
+UNPLACED = -1  # a client that no flock has been found for yet
+FREE, QUARANTINED, CONFIRMED = 0, 1, 2  # values of State.apart
+
+
+def flocks_in(labels: Labels) -> Labels:
+    """The flocks that occur among labels, in order."""
+    return np.flatnonzero(np.bincount(labels[labels != UNPLACED]))  # np.unique takes ten times as long
+
+
+@dataclass(frozen=True)
+class State:
+    """The server's state after a closed round. It never changes: a later round makes another one."""
+
+    round: int  # rounds closed so far
+    models: Models  # (flocks, parameters)
+    labels: Labels  # (clients,) flock of each client, or UNPLACED
+    apart: np.ndarray  # (clients,) int8: FREE, QUARANTINED or CONFIRMED
+    memory: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # read it through a `Slot`
+
+    @property
+    def clients(self) -> int:
+        """How many clients there are, heard or not."""
+        return len(self.labels)
+
+    @property
+    def free(self) -> Mask:
+        """The clients that take part."""
+        return np.asarray(self.apart == FREE)
+
+    @property
+    def flocks(self) -> int:
+        """How many flocks have members."""
+        return len(flocks_in(self.labels))
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Everything as named arrays, for a checkpoint."""
+        own: dict[str, np.ndarray] = {
+            "round": np.array([self.round], dtype=np.int64),
+            "models": self.models,
+            "labels": self.labels,
+            "apart": self.apart,
+        }
+        for slot, held in self.memory.items():
+            own |= {f"memory/{slot}/{name}": array for name, array in _arrays(held).items()}
+        return own
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "State":
+        """The inverse of `to_arrays`; memories are made when a stage first reads them."""
+        memory: dict[str, dict[str, np.ndarray]] = {}
+        for key, array in arrays.items():
+            kind, _, name = key.partition("/")
+            slot, _, part = name.partition("/")
+            if kind == "memory" and part:
+                memory.setdefault(slot, {})[part] = array
+        return cls(int(arrays["round"][0]), arrays["models"], arrays["labels"], arrays["apart"], memory)
+
+
+T = TypeVar("T")
+
+
+class Slot(Generic[T]):
+    """A place in the state for what one stage remembers: a NamedTuple of arrays and whole numbers.
+
+    A kind that is no NamedTuple has `arrays()` and a class method `from_arrays`.
+    """
+
+    def __init__(self, name: str, kind: type[T]) -> None:
+        self.name, self._kind = name, kind
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def get(self, state: State) -> T | None:
+        """What is remembered, if anything is."""
+        held = state.memory.get(self.name)
+        if held is None or isinstance(held, self._kind):
+            return held
+        if hasattr(self._kind, "from_arrays"):
+            made: T = self._kind.from_arrays(held)
+            return made
+        hints = get_type_hints(self._kind)
+        whole = {name for name, hint in hints.items() if hint is int or int in get_args(hint)}
+        return self._kind(**{name: int(a[0]) if name in whole else a for name, a in held.items() if name in hints})
+
+    def put(self, state: State, value: T) -> State:
+        """The same state with this remembered."""
+        return replace(state, memory={**state.memory, self.name: value})
+
+
+def _arrays(held: Any) -> dict[str, np.ndarray]:
+    if hasattr(held, "arrays"):
+        return dict(held.arrays())
+    parts = held if isinstance(held, Mapping) else held._asdict()
+    return {
+        name: np.array([part]) if isinstance(part, int) else part for name, part in parts.items() if part is not None
+    }
+
+
+def all_alike(models: Models) -> bool:
+    """Whether there is nothing to choose between."""
+    return all(np.array_equal(models[0], model) for model in models[1:])
+
+
+def largest_flock(state: State) -> int:
+    """The flock with most free members; the lowest number wins a tie."""
+    placed = state.labels[(state.labels != UNPLACED) & state.free]
+    return int(np.bincount(placed).argmax()) if len(placed) else 0
+
+
+def first_state(initial: Models, clients: int) -> State:
+    """The state before round 1: everyone in flock 0, nobody set apart."""
+    return State(
+        round=0,
+        models=np.ascontiguousarray(initial, dtype=np.float32),
+        labels=np.zeros(clients, dtype=np.int64),
+        apart=np.zeros(clients, dtype=np.int8),
+    )

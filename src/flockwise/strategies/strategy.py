@@ -1,0 +1,81 @@
+"""What a strategy is: one keyword function that puts a method together."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, ParamSpec
+
+from flockwise.aggregation import Rule, RulePiece, mean
+from flockwise.aggregation.rule import as_rule
+from flockwise.errors import ConfigError, InputError, PluginError
+from flockwise.options import written
+from flockwise.plugins import find
+from flockwise.registry import Piece, Registry, config_name
+from flockwise.stages.method import Method
+
+Options = ParamSpec("Options")
+MEAN: Rule = mean()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Strategy(Piece, Generic[Options]):
+    """A strategy by its name; calling it with options gives the method."""
+
+    start: Mapping[str, Any] | None = None  # sections of a config that show it at work, for `flockwise new`
+    rule_sees_all: bool = True  # before flocks are found, the rule is given all replies of a round
+
+    def __call__(self, *arguments: Options.args, **options: Options.kwargs) -> Method:
+        """The method with these options, checked; `rule` may be a rule, a rule with options, or your own function."""
+        given = dict(options)
+        rule = {"rule": as_bound(given.pop("rule"))} if "rule" in given else {}
+        values = self.resolved(given, "strategy.")
+        try:
+            method = self.function(**rule, **values)
+        except InputError as error:
+            raise ConfigError(f"strategy.{error}") from error
+        if not isinstance(method, Method):
+            raise PluginError(f"strategy {self.name!r}: returned {type(method).__name__}, must be a Method")
+        told = {name: written(value) for name, value in values.items()}
+        return replace(method, name=self.name, options={**rule, **told})
+
+
+STRATEGIES: Registry[Strategy[Any]] = Registry("flockwise.strategies")
+_GIVEN = frozenset({"rule"})
+
+
+def strategy(
+    summary: str, paper: str = "", **more: Any
+) -> Callable[[Callable[Options, Method]], Strategy[Options]]:
+    """Makes a keyword function a strategy; `more` are fields of Strategy."""
+
+    def named(function: Callable[Options, Method]) -> Strategy[Options]:
+        made: Strategy[Options] = Strategy(
+            config_name(function), summary, function, _GIVEN, paper=paper, **more
+        )
+        STRATEGIES.add(made)
+        return made
+
+    return named
+
+
+def as_strategy(function: Callable[..., Method], name: str | None = None) -> Strategy[Any]:
+    """A strategy made of any keyword function that returns a Method."""
+    if isinstance(function, Strategy):
+        return function
+    summary = (function.__doc__ or "a strategy of your own").strip().splitlines()[0]
+    return Strategy(name or config_name(function), summary, function, _GIVEN)
+
+
+def find_strategy(name: str, directory: Path | None = None) -> Strategy[Any]:
+    """The strategy of this name: built in, from a plug-in, or `module:function`."""
+    return as_strategy(find("strategies", name, STRATEGIES, directory), name)
+
+
+def as_bound(rule: Rule | RulePiece | Callable[..., Any]) -> Rule:
+    """A rule with its options, from whatever a user calls a rule."""
+    if isinstance(rule, Rule):
+        return rule
+    if not callable(rule):
+        raise ConfigError(f"rule = {rule!r}: must be a rule, such as fw.median()")
+    piece = as_rule(rule)
+    return Rule(piece, piece.resolved({}, "aggregation."))

@@ -1,0 +1,92 @@
+"""The same bits as the commit that bits.json names, for every strategy and every choice it has."""
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import flockwise
+from flockwise.store import open_run
+from tests.golden.digests import digests, machine
+from tests.golden.scenarios import BASE, SCENARIOS
+
+HERE = Path(__file__).parent
+KNOWN: dict[str, Any] = json.loads((HERE / "bits.json").read_text())
+SAME_MACHINE = machine() == KNOWN["machine"]  # elsewhere the last bits may differ, and then only these
+KILLED = ("fedavg", "fl-hc", "cfl", "byzantine-cfl", "flic", "communities", "ifca", "mini-fl", "custom")
+
+
+def same(path: Path, name: str) -> None:
+    found, known = digests(path), KNOWN["runs"][name]
+    if SAME_MACHINE:
+        assert found == known
+        return
+    models = open_run(path).checkpoint()["models"]
+    np.testing.assert_allclose(models, load_file(HERE / "models.safetensors")[name], atol=2e-3)
+    assert (found["labels"], found["apart"]) == (known["labels"], known["apart"])
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_run_gives_the_same_bits_as_ever(name: str, tmp_path: Path) -> None:
+    flockwise.run(SCENARIOS[name], out=tmp_path / "run")
+    same(tmp_path / "run", name)
+
+
+@pytest.mark.parametrize("strategy", KILLED)
+def test_a_killed_run_resumes_to_the_same_bits(strategy: str, tmp_path: Path) -> None:
+    name = f"{strategy}, dropouts"
+    child = os.fork()
+    if child == 0:
+        def die(progress: flockwise.Progress) -> None:
+            if progress.round == 7:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            flockwise.run(SCENARIOS[name], out=tmp_path / "run", on_round=die)
+        finally:
+            os._exit(1)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    assert open_run(tmp_path / "run").state == "interrupted"
+    flockwise.resume(tmp_path / "run")
+    same(tmp_path / "run", name)
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """The run directories of an older release, where they may be written to."""
+    return Path(shutil.copytree(HERE / "runs", tmp_path / "runs"))
+
+
+def test_an_old_finished_run_opens_and_reports(old: Path, tmp_path: Path) -> None:
+    run = flockwise.open_run(old / "0.1-finished")
+    assert run.state == "finished"
+    assert digests(run.path) == json.loads((HERE / "runs" / "0.1-finished.json").read_text())
+    from flockwise.report import write_report
+
+    assert "flic" in write_report([run.path], tmp_path / "report.html").read_text()
+    assert flockwise.load_model(run, client=0) is not None
+
+
+def test_an_old_stopped_run_resumes_to_where_the_finished_one_is(old: Path) -> None:
+    flockwise.resume(old / "0.1-stopped")
+    found, known = digests(old / "0.1-stopped"), json.loads((HERE / "runs" / "0.1-finished.json").read_text())
+    if SAME_MACHINE:
+        assert found == known
+    assert found["labels"] == known["labels"]
+
+
+def test_an_old_run_forks(old: Path, tmp_path: Path) -> None:
+    forked = flockwise.fork(old / "0.1-finished", 4, ["rounds=6", "aggregation.name=median"], out=tmp_path / "fork")
+    assert forked.rounds.tolist() == [1, 2, 3, 4, 5, 6]
+    assert forked.config["aggregation"]["name"] == "median"
+
+
+def test_the_scenarios_pass_through_every_strategy() -> None:
+    assert {config["strategy"]["name"] for config in SCENARIOS.values()} == set(KILLED)
+    assert BASE["data"]["name"] == "digits"
