@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flockwise.data import PARTS, Dataset, Federation, Shard, carve
+from flockwise.data import PARTS, Dataset, Federation, Shard, hold_out
 
 EMPTY = np.empty(0, np.int64)
 
@@ -75,7 +75,7 @@ def test_a_data_set_whose_parts_do_not_fit_is_refused(dataset: Dataset, change: 
 @given(st.integers(0, 50), st.floats(0, 0.99), st.integers(0, 1000))
 def test_carving_divides_and_keeps_one(count: int, fraction: float, seed: int) -> None:
     indices = np.random.default_rng(seed).permutation(count)
-    kept, aside = carve(indices, fraction, np.random.default_rng(seed))
+    kept, aside = hold_out(indices, fraction, np.random.default_rng(seed))
     assert np.array_equal(np.sort(np.concatenate([kept, aside])), np.arange(count))
     assert len(aside) == min(round(count * fraction), max(count - 1, 0))
 
@@ -83,7 +83,7 @@ def test_carving_divides_and_keeps_one(count: int, fraction: float, seed: int) -
 @pytest.mark.parametrize("fraction", [-0.1, 1.0, float("nan")])
 def test_carving_refuses_impossible_fractions(fraction: float) -> None:
     with pytest.raises(ValueError, match="validation = "):
-        carve(np.arange(5), fraction, np.random.default_rng(0))
+        hold_out(np.arange(5), fraction, np.random.default_rng(0))
 
 
 def test_own_arrays_come_back_client_by_client() -> None:

@@ -1,7 +1,7 @@
 """Data sets, and federations of clients that hold parts of them."""
 
 from flockwise.data.cache import default_cache
-from flockwise.data.carve import carve
+from flockwise.data.holdout import hold_out
 from flockwise.data.dataset import Dataset
 from flockwise.data.federation import PARTS, Federation, Shard
 from flockwise.data.fetching import SOURCES, fetch
@@ -20,7 +20,7 @@ __all__ = [
     "Shard",
     "Spec",
     "available",
-    "carve",
+    "hold_out",
     "cifar10",
     "default_cache",
     "digits",

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flockwise.data.carve import carve
+from flockwise.data.holdout import hold_out
 from flockwise.data.dataset import Dataset
 from flockwise.errors import InputError
 from flockwise.rng import generator
@@ -38,7 +38,7 @@ def join_clients(
     test_blocks = _blocks([len(labels) for _, labels in tests], total)
     parts = []
     for number, (block, test) in enumerate(zip(train_blocks, test_blocks, strict=True)):
-        train, held_out = carve(block, validation, generator(seed, "validation", number))
+        train, held_out = hold_out(block, validation, generator(seed, "validation", number))
         parts.append((train, held_out, test))
     return dataset, parts
 

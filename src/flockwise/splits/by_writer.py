@@ -5,7 +5,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from flockwise.data import Dataset, Federation, Shard, carve
+from flockwise.data import Dataset, Federation, Shard, hold_out
 from flockwise.errors import InputError
 from flockwise.rng import generator
 from flockwise.splits.contract import Samples, Test, Validation, split
@@ -94,5 +94,5 @@ def _shard(
     if len(held_out) == 0:
         count = min(max(round(len(train) * test_share), 1), len(train) - 1)
         train, held_out = train[count:], train[:count]
-    kept, checked = carve(train[:samples], validation, generator(seed, "split/validation", who))
+    kept, checked = hold_out(train[:samples], validation, generator(seed, "split/validation", who))
     return Shard(kept, checked, held_out[:test], user=who)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from flockwise.data import Dataset, carve
+from flockwise.data import Dataset, hold_out
 from flockwise.errors import InputError
 from flockwise.rng import generator
 from flockwise.splits.by_label import deal_tests
@@ -40,7 +40,7 @@ def draw_shared(
 def _decks(dataset: Dataset, validation: float, seed: int) -> list[tuple[Indices, Indices]]:
     labels = dataset.y[: dataset.train]
     return [
-        carve(np.flatnonzero(labels == label), validation, generator(seed, "split/validation", label))
+        hold_out(np.flatnonzero(labels == label), validation, generator(seed, "split/validation", label))
         for label in range(dataset.classes)
     ]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flockwise.data import Dataset, carve
+from flockwise.data import Dataset, hold_out
 from flockwise.rng import generator
 from flockwise.splits.sizes import testing_sizes, training_sizes
 
@@ -43,7 +43,7 @@ def with_validation(trains: list[Indices], tests: list[Indices], validation: flo
     """Carve each client's validation part out of its training samples."""
     parts = []
     for client, (train, test) in enumerate(zip(trains, tests, strict=True)):
-        kept, held_out = carve(train, validation, generator(seed, "split/validation", client))
+        kept, held_out = hold_out(train, validation, generator(seed, "split/validation", client))
         parts.append(Parts(kept, held_out, test))
     return parts
 

@@ -1,0 +1,110 @@
+"""From a config to the clients' side of a run: their data, their model, their work."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from flockwise import plugins
+from flockwise.attacks import DataAttack, UpdateAttack
+from flockwise.config import Config
+from flockwise.data import DATASETS, Dataset, Federation, load
+from flockwise.data.scenario import drifted, set_root_aside
+from flockwise.engine import ClientWork
+from flockwise.errors import ConfigError, InputError
+from flockwise.models import MODELS, build
+from flockwise.rng import derived_seed
+from flockwise.runs.adversary import Adversary
+from flockwise.splits import SPLITS
+from flockwise.stages.report import Report
+from flockwise.training import Recipe
+
+OwnModel = nn.Module | Callable[..., nn.Module]  # a module, or a function of nothing or of (input_shape, classes)
+
+
+def make_work(
+    config: Config, directory: Path | None, data: Path | None, *, federation: Federation | None = None,
+    model: OwnModel | None = None, adversary: Adversary | None = None, report: Report | None = None,
+) -> ClientWork:  # fmt: skip
+    """All that is needed to do any client's work, on whatever machine."""
+    federation = federation or make_federation(config, directory, data)
+    federation, root = set_root_aside(federation, config.root.samples, config.seed)
+    first = model_factory(config, federation, directory, model)(derived_seed(config.seed, "model"))
+    attack = adversary.attack if adversary else None
+    poison = dict.fromkeys(adversary.clients, attack) if adversary and isinstance(attack, DataAttack) else {}
+    # What attackers that know nothing send does not depend on any training.
+    idle = adversary.clients if adversary and isinstance(attack, UpdateAttack) and not attack.knows else frozenset()
+    later = drifted(federation, config.faults.drift_clients, config.seed) if config.faults.drift_clients else None
+    return ClientWork(
+        federation, first, Recipe(**config.training.model_dump()), config.seed, config.engine.device,
+        config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
+        report, tuple(config.model.travels),
+    )  # fmt: skip
+
+
+def make_federation(config: Config, directory: Path | None, data: Path | None) -> Federation:
+    """The data set, dealt out as the config says."""
+    where = Path(config.data.directory) if config.data.directory else data
+    dataset = _dataset(config.data.name, where, directory)
+    split = plugins.find("splits", config.split.name.replace("-", "_"), SPLITS, directory)
+    arguments: dict[str, Any] = {
+        "seed": config.seed, "validation": config.split.validation, **config.split.parameters,
+    }  # fmt: skip
+    if config.split.clients is not None:
+        arguments["clients"] = config.split.clients
+    try:
+        federation: Federation = split(dataset, **arguments)
+    except InputError as error:
+        raise ConfigError(f"split.{error}") from error
+    return federation
+
+
+def _dataset(name: str, where: Path | None, directory: Path | None) -> Dataset:
+    if name == "own":
+        raise ConfigError(
+            "data.name = 'own': this run was given its data in Python; pass the same clients and model again, as in "
+            "flockwise.resume(path, clients=..., model=...)"
+        )
+    if name in DATASETS:
+        return load(name, where)
+    made = plugins.find("datasets", name, DATASETS, directory)()
+    if not isinstance(made, Dataset):
+        raise ConfigError(f"data.name = {name!r}: made a {type(made).__name__}, not a flockwise.data.Dataset")
+    return made
+
+
+def model_factory(
+    config: Config, federation: Federation, directory: Path | None, model: OwnModel | None = None
+) -> Callable[[int], nn.Module]:
+    """A function from a seed to the model that clients train."""
+    if isinstance(model, nn.Module):
+        return lambda seed: model
+    shape = federation.dataset.x.shape[1:]
+    image = (shape[2], shape[0], shape[1]) if len(shape) == 3 else (1, 1, int(np.prod(shape)))
+    classes = federation.dataset.classes
+    if model is not None:
+        wanted = (image, classes) if _takes_two(model) else ()
+        return lambda seed: _seeded(model, wanted, seed)
+    if config.model.name in MODELS:
+        return lambda seed: build(config.model.name, image, classes, seed)
+    found = plugins.find("models", config.model.name, MODELS, directory)
+    return lambda seed: _seeded(found, (image, classes), seed)
+
+
+def _takes_two(function: Callable[..., Any]) -> bool:
+    """Whether a model function wants the shape of its input and the number of classes."""
+    parameters = inspect.signature(function).parameters.values()
+    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) >= 2
+
+
+def _seeded(function: Callable[..., Any], arguments: tuple[Any, ...], seed: int) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        module = function(*arguments)
+    if not isinstance(module, nn.Module):
+        raise ConfigError(f"model.name: made a {type(module).__name__}, not a torch.nn.Module")
+    return module

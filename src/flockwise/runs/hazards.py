@@ -1,0 +1,31 @@
+"""What stands between clients and server in a simulation: attackers that lie, replies that get lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flockwise.messages import Event, Replies, Scores
+from flockwise.runs.adversary import Adversary
+from flockwise.runs.channel import Channel
+from flockwise.stages.state import State
+
+
+@dataclass(frozen=True)
+class Hazards:
+    """The attackers and the channel of a run; neither, in a deployment."""
+
+    adversary: Adversary | None = None
+    channel: Channel | None = None
+
+    @property
+    def attackers(self) -> frozenset[int]:
+        """Who lies."""
+        return self.adversary.clients if self.adversary else frozenset()
+
+    def replies(self, replies: Replies, state: State) -> tuple[Replies, list[Event]]:
+        """What arrives of what clients sent, and what did not."""
+        sent = self.adversary.tamper(replies, state) if self.adversary else replies
+        return self.channel.carry(sent) if self.channel else (sent, [])
+
+    def scores(self, scores: Sequence[Scores]) -> Sequence[Scores]:
+        """Answers to a validation plan, without those of clients that are not there yet."""
+        return self.channel.present(scores) if self.channel else scores

@@ -1,0 +1,176 @@
+"""The one loop around a server, whatever the engine: ask, let clients work, tell, test, commit."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from flockwise.engine import Engine, Evaluation
+from flockwise.errors import EngineError
+from flockwise.messages import Event, Replies, RoundRecord
+from flockwise.runs.hazards import Hazards
+from flockwise.server import Server
+from flockwise.store import RunWriter
+from flockwise.store.requests import apply_requests
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a progress callback is told after every round."""
+
+    round: int
+    rounds: int
+    facts: Mapping[str, float]
+    events: tuple[Event, ...]
+    seconds: float
+    engine: str
+    path: Path
+
+
+Record = Callable[[RoundRecord, Evaluation | None, list[Event]], RoundRecord]  # what is known beside the server
+
+
+@dataclass
+class Loop:
+    """A run under way. `record` adds what the server does not know to a round's record."""
+
+    server: Server
+    engine: Engine
+    writer: RunWriter
+    record: Record
+    hazards: Hazards = field(default_factory=Hazards)
+    evaluate_every: int = 1  # 0: never
+    on_round: Callable[[Progress], object] | None = None
+    stop: Callable[[], bool] = lambda: False
+    barren: int = 0  # rounds in a row in which no reply was let in
+
+    def run(self, rounds: int) -> str:
+        """Go on to this round; "finished", or why it ended before."""
+        try:
+            why = self._rounds(rounds)
+        except BaseException as error:
+            self.writer.events(self.server.round, self.engine.events())  # what led to it
+            self.writer.about(state="failed", error=f"{type(error).__name__}: {error}"[:500])
+            raise
+        if why == "finished" and not self._learned():
+            why = "no reply could be used in any round"
+            self.writer.about(state="failed", error=self._first_reason(why))
+        elif why == "finished":
+            self.writer.about(state="finished")
+        return why
+
+    def _rounds(self, rounds: int) -> str:
+        while self.server.round < rounds:
+            started = time.perf_counter()
+            asked, settle = apply_requests(self.writer.path, self.server)
+            self._note_clients()
+            try:
+                record, events = one_round(self.server, self.engine, self.hazards)
+            except EngineError as error:
+                if not self.engine.retries:
+                    raise
+                return self._stopped([*asked, *self.engine.events()], str(error))
+            last = self.server.round >= rounds
+            tested = self._tested(last)
+            full = self.record(record, tested, [*asked, *events, *self.engine.events()])
+            seconds = time.perf_counter() - started
+            stopping = not last and self.stop()
+            self.writer.commit(
+                full.round, seconds, full.facts, full.arrays, full.events, self._saved,
+                last=last or stopping or bool(asked),
+            )  # fmt: skip
+            settle()
+            self._told(full, rounds, seconds)
+            if stopping:
+                self.writer.about(state="stopped")
+                return "stopped"
+            self.barren = 0 if full.facts.get("participants") else self.barren + 1
+            if self.engine.retries and self.barren > self.engine.retries and not last:
+                return self._stopped([], f"round {full.round}: no reply could be used, {self.barren} rounds in a row")
+        self._note_clients()
+        return "finished"
+
+    def _tested(self, last: bool) -> Evaluation | None:
+        every = self.evaluate_every
+        if not every or (self.server.round % every and not last):
+            return None
+        return self.engine.evaluate(self.server.round, *self.server.assignment())
+
+    def _saved(self) -> dict[str, np.ndarray]:
+        """All that is needed to go on: the server's state, and what clients keep to themselves."""
+        return {
+            **self.server.state.to_arrays(),
+            **{f"clients/{name}": array for name, array in self.engine.kept().items()},
+        }
+
+    def _note_clients(self) -> None:
+        """Who takes part, where only the engine knows; written before they train, to outlive a crash."""
+        rows = self.engine.clients()
+        if rows is not None:
+            self.writer.about(**self.engine.about())
+            self.writer.clients(rows)
+
+    def _told(self, full: RoundRecord, rounds: int, seconds: float) -> None:
+        if self.on_round:
+            describe, path = self.engine.describe(), self.writer.path
+            self.on_round(Progress(full.round, rounds, full.facts, full.events, seconds, describe, path))
+
+    def _stopped(self, events: list[Event], why: str) -> str:
+        """The run ends before its time; what happened since the last round is added to that round."""
+        self.writer.add_events(self.server.round, [*events, Event("stopped", why)], self._saved)
+        self.writer.about(state="stopped", error=why[:500])
+        return why
+
+    def _learned(self) -> bool:
+        return self.writer.any_participant() or not self.server.round
+
+    def _first_reason(self, why: str) -> str:
+        first = self.writer.first_event("rejected")
+        return f"{why}: {first}"[:500] if first else why
+
+
+def one_round(server: Server, engine: Engine, hazards: Hazards | None = None) -> tuple[RoundRecord, list[Event]]:
+    """Drive the server through one round: plans to the engine, replies back past attackers and channel."""
+    hazards = hazards or Hazards()
+    replies, events = _trained(server, engine)
+    arrived, lost = hazards.replies(replies, server.state)
+    record = server.tell(arrived)
+    while record is None:  # the server has questions before it closes the round
+        plan = server.ask()
+        if plan.kind == "train":
+            replies, lost_again = hazards.replies(engine.train(plan), server.state)
+            lost, record = [*lost, *lost_again], server.tell(replies)
+        else:
+            record = server.tell(hazards.scores(engine.validate(plan)))
+    return record, [*events, *lost]
+
+
+def _trained(server: Server, engine: Engine) -> tuple[Replies, list[Event]]:
+    """Replies to the training plan; one that nobody answers is made anew, for who can be reached then."""
+    events: list[Event] = []
+    for attempt in range(1, engine.retries + 2):
+        plan = server.ask(engine.present())
+        replies = engine.train(plan)
+        heard = engine.events()
+        events += heard
+        if len(replies) or not engine.retries:
+            break
+        why = _nobody(heard)
+        if attempt > engine.retries:
+            raise EngineError(f"round {plan.round}: {why}, {attempt} times")
+        events.append(Event("retry", f"{why}; try {attempt} of {engine.retries}"))
+        engine.wait()
+    return replies, events
+
+
+def _nobody(events: list[Event]) -> str:
+    """Why a round has no reply: nobody is there, nobody answered, or nothing that came could be read."""
+    rejected = [event for event in events if event.kind == "rejected"]
+    if rejected:
+        first = rejected[0]
+        return f"{len(rejected)} answered, none of which could be used (client {first.client}: {first.message})"
+    away = [event.message for event in events if event.kind == "away"]
+    failed = [f"client {e.client}: {e.message}" for e in events if e.kind == "dropout"]
+    return away[-1] if away else f"nobody answered ({failed[0]})" if failed else "nobody answered"

@@ -1,0 +1,58 @@
+"""Python objects as the config that says the same, for the record and for whoever resumes the run."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import nn
+
+from flockwise.aggregation import Rule
+from flockwise.attacks import Attack
+from flockwise.data import Federation
+from flockwise.models import MODELS
+from flockwise.options import written
+from flockwise.stages.method import Method
+from flockwise.strategies import MEAN, STRATEGIES
+from flockwise.training import Recipe
+
+
+def config_of(
+    method: Method, clients: Federation, model: nn.Module | Callable[..., nn.Module] | None,
+    training: Recipe | None, attack: Attack | None, seed: int | None, sections: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """The content of a config; `sections` are what was given in words."""
+    seed, federated = _federated(clients, seed)
+    rule = method.options.get("rule", MEAN)
+    options = {name: value for name, value in method.options.items() if name != "rule"}
+    if method.name not in STRATEGIES:  # a method of one's own: only Python can make it again
+        options = {}
+    content: dict[str, Any] = {
+        "seed": seed, **federated, "model": {"name": _named(model)},
+        "strategy": {"name": method.name if method.name in STRATEGIES else "fedavg", **options},
+    }  # fmt: skip
+    if isinstance(rule, Rule):
+        content["aggregation"] = written(rule.section())
+    if training is not None:
+        content["training"] = training.section()
+    if attack is not None:
+        content["attack"] = written(attack.section())
+    for section, given in sections.items():
+        before = content.get(section)
+        content[section] = {**before, **given} if isinstance(before, dict) and isinstance(given, Mapping) else given
+    return content
+
+
+def _federated(clients: Federation, seed: int | None) -> tuple[int, dict[str, Any]]:
+    """The sections that make this federation, where a config can; else only how many clients there are."""
+    origin = clients.origin
+    if origin is not None:
+        split = dict(origin["split"])
+        dealt = split.pop("seed", 0)
+        if seed is None or seed == dealt:
+            return dealt, {"data": dict(origin["data"]), "split": written(split)}
+    return seed or 0, {"data": {"name": "own"}, "split": {"name": "iid", "clients": clients.clients}}
+
+
+def _named(model: object) -> str:
+    """The name of a registered model; anything else is the user's own."""
+    name = getattr(model, "name", "")
+    return name if isinstance(name, str) and name in MODELS and MODELS[name] is model else "own"
