@@ -42,10 +42,13 @@ def test_help_and_completion_show_all_options(name):
     ("options", "line"),
     [
         ({"scal": 2}, "attack.scal = 2: unknown key; did you mean 'scale'?"),
-        ({"scale": "fast"}, "attack.scale = 'fast': input should be a valid number"),
-        ({"first_round": 0}, "attack.first_round = 0: input should be greater than or equal to 1"),
-        ({"clients": "all"}, "attack.clients = 'all': input should be"),
-        ({"clients": -1}, "attack.clients = -1: input should be"),
+        ({"scale": "fast"}, "attack.scale = 'fast': must be a number"),
+        ({"first_round": 0}, "attack.first_round = 0: must be at least 1"),
+        (
+            {"clients": "all"},
+            "attack.clients = 'all': must be a whole number, or must be a number, or must be a list",
+        ),
+        ({"clients": -1}, "attack.clients = -1: must be at least 0, or must be a list"),
     ],
 )
 def test_a_wrong_option_is_one_line(options, line):

@@ -29,8 +29,8 @@ def test_every_split_takes_the_common_parameters_and_has_defaults(name: str) -> 
     ("options", "line"),
     [
         ({"group": 2}, "split.group = 2: unknown key; did you mean 'groups'?"),
-        ({"groups": 0}, "split.groups = 0: input should be greater than or equal to 1"),
-        ({"sizes": "huge"}, "split.sizes = 'huge': input should be 'equal', 'lognormal' or 'zipf'"),
+        ({"groups": 0}, "split.groups = 0: must be at least 1"),
+        ({"sizes": "huge"}, "split.sizes = 'huge': must be 'equal', 'lognormal' or 'zipf'"),
     ],
 )
 def test_a_config_with_a_wrong_option_gets_one_line(options: dict, line: str) -> None:
