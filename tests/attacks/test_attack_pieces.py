@@ -65,6 +65,7 @@ def test_an_attack_of_ones_own_goes_by_its_function_and_takes_no_place():
     own = gaussian(value=2, clients=[1])
     assert own.craft(View(np.ones((1, 2), np.float32)), np.random.default_rng(0)).tolist() == [[2, 2]]
     assert ATTACKS["gaussian"] is attacks.gaussian is not gaussian
+    assert "own" not in ATTACKS and own.name == "own"
 
 
 def test_something_that_is_no_attack_is_refused():
@@ -72,5 +73,5 @@ def test_something_that_is_no_attack_is_refused():
     def nothing():
         return 7
 
-    with pytest.raises(PluginError, match="nothing made a int: must be an UpdateAttack or DataAttack"):
+    with pytest.raises(PluginError, match="made a int: must be an UpdateAttack or DataAttack"):
         nothing()

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from flockwise.errors import InputError
 from flockwise.plugins import nearest
-from flockwise.registry import NO_OPTIONS, Piece, Registry
+from flockwise.registry import NO_OPTIONS, Piece, Registry, config_name
 from flockwise.types import Labels
 
 Takes = Literal["similarity", "distance", "points"]
@@ -86,7 +86,9 @@ def clusterer(
     """Makes a class with `fit_predict` a clustering by name: KMeansElbow is kmeans-elbow."""
 
     def named(kind: C) -> C:
-        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", kind.__name__).lower()
+        name = config_name(kind)
+        if ":" not in name:  # one of ours
+            name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
         CLUSTERERS.add(
             ClustererPiece(
                 name, summary, kind, paper=paper, example=example, takes=takes, most_flocks=most_flocks

@@ -12,7 +12,7 @@ from flockwise.data import Federation
 from flockwise.errors import ConfigError, PluginError
 from flockwise.options import Count, Natural, named, plain, shown
 from flockwise.plugins import nearest
-from flockwise.registry import NO_OPTIONS, Piece, Registry, first_parameters
+from flockwise.registry import NO_OPTIONS, Piece, Registry, config_name, first_parameters
 from flockwise.splits.typed import typed
 
 GIVEN = frozenset({"seed", "clients", "validation"})  # by a run, beside the data set: all splits take them
@@ -60,7 +60,7 @@ def split(
 
     def named(function: Callable[P, Federation]) -> SplitPiece[P]:
         piece: SplitPiece[P] = SplitPiece(
-            function.__name__,
+            config_name(function).replace("-", "_"),
             summary,
             typed(function),
             GIVEN | first_parameters(function, 1),
