@@ -13,7 +13,7 @@ from flockwise.errors import EngineError, InputError
 
 def test_the_command_line_loads_no_flower_before_it_is_asked_for():
     code = (
-        "import sys; import flockwise.cli.flower, flockwise.flower, flockwise.simulation; "
+        "import sys; import flockwise.cli.flower, flockwise.flower, flockwise.runs; "
         "sys.exit('flwr' in sys.modules or 'ray' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

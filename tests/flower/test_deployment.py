@@ -18,8 +18,8 @@ from flockwise.config import load_config
 from flockwise.errors import EngineError
 from flockwise.flower import Flocks, supervise
 from flockwise.flower.command import flwr
+from flockwise.flower.config_app import write_app
 from flockwise.flower.deployment import Deployment, alive
-from flockwise.flower.own_app import write_app
 from flockwise.store import open_run
 
 from .fake_grid import FakeGrid, FakeNode

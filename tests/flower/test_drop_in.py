@@ -134,8 +134,8 @@ def test_mistakes_are_told_before_anything_waits_for_nodes(tmp_path):
     "mistake, words",
     [({"clients": "2"}, "clients = '2': must be a whole number"), ({"retries": -1}, "retries = -1"),
      ({"start_timeout": "soon"}, "start_timeout = 'soon'"), ({"evaluate_every": True}, "evaluate_every = True"),
-     ({"terms": {"loss": "x"}}, "must be Terms"), ({"identity": "keys"}, "identity = 'keys'"),
-     ({"aggregation": {"name": "krum", "atackers": 1}}, "did you mean 'attackers'")],
+     ({"terms": {"loss": "x"}}, "must be RecordKeys"), ({"identity": "keys"}, "identity = 'keys'"),
+     ({"aggregation": {"name": "krum", "atackers": 1}}, "aggregation.atackers = 1: unknown key")],
 )  # fmt: skip
 def test_a_wrong_value_is_named(mistake, words, tmp_path):
     with pytest.raises((InputError, ConfigError), match=words):

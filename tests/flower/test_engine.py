@@ -12,8 +12,8 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 import flockwise
 from flockwise.config import parse_config
 from flockwise.errors import ConfigError, EngineError
-from flockwise.flower.engine import serving
-from flockwise.flower.mail import Mail
+from flockwise.flower import FlowerGrid
+from flockwise.flower.exchange import Exchange
 from flockwise.flower.worker_app import worker_app
 
 from .fake_grid import FakeGrid, FakeNode
@@ -42,21 +42,26 @@ STRATEGIES = {
 
 @pytest.fixture(autouse=True)
 def fast_clock(monkeypatch):
-    original = Mail.__init__
+    original = Exchange.__init__
     monkeypatch.setattr(
-        Mail, "__init__", lambda self, grid, pause: original(self, grid, pause, grid.clock, grid.sleep)
+        Exchange,
+        "__init__",
+        lambda self, grid, pause=0.0: original(self, grid, pause, grid.clock, grid.sleep),
     )
 
 
 def grid_for(config, nodes=3):
-    text = json.dumps(parse_config(config).model_dump(mode="json", exclude_none=True))
+    text = json.dumps(parse_config(config).written())
     return FakeGrid([FakeNode(p, worker_app(text, "."), name=f"node-{p}") for p in range(nodes)])
+
+
+def engine_on(grid):
+    return FlowerGrid(grid, timeout=5, retries=1)
 
 
 def on_flower(config, path, grid=None, **more):
     config = {**config, "engine": {**config["engine"], "name": "flower", "workers": 0}}
-    with serving(grid or grid_for(config)):
-        return flockwise.run(config, out=path, **more)
+    return flockwise.run(config, out=path, engine=engine_on(grid or grid_for(config)), **more)
 
 
 def assert_same(one, other):
@@ -76,20 +81,19 @@ def test_every_kind_of_plan_gives_the_same_bits_as_the_local_engine(name, tmp_pa
 def test_a_run_goes_on_with_other_nodes_to_the_same_bits(tmp_path):
     config = {**BASE, **STRATEGIES["flic"]}
     on_flower(config, tmp_path / "run", stop=lambda: True)
-    with serving(grid_for(config, nodes=2)):
-        resumed = flockwise.resume(tmp_path / "run")
+    resumed = flockwise.resume(tmp_path / "run", engine=engine_on(grid_for(config, nodes=2)))
     assert_same(flockwise.run(config, out=tmp_path / "local"), resumed)
 
 
 def garbage(message, reply):
-    return [Message(RecordDict({"reports": ConfigRecord({"reports": "not json"})}), reply_to=message)]
+    return [Message(RecordDict({"results": ConfigRecord({"results": "not json"})}), reply_to=message)]
 
 
 def other_clients(message, reply):
     """A node that reports for clients it was not given."""
     content = RecordDict({
         "arrays": ArrayRecord({str(c): Array(np.zeros(650, dtype=np.float32)) for c in range(7)}),
-        "reports": ConfigRecord({"reports": json.dumps([[c, 10, 0, 0.0] for c in range(-1, 9)])}),
+        "results": ConfigRecord({"results": json.dumps([[c, 10, 0, 0.0] for c in range(-1, 9)])}),
     })  # fmt: skip
     return [Message(content, reply_to=message)]
 
@@ -101,7 +105,7 @@ def other_clients(message, reply):
 def test_a_bad_node_costs_only_the_clients_it_was_given(fault, kind, lost, tmp_path):
     config = {**BASE, **STRATEGIES["flic"], "rounds": 1, "evaluation": {"every": 1}}
     grid = grid_for({**config, "engine": {**config["engine"], "name": "flower"}})
-    grid.nodes[1].fault = fault
+    grid.nodes[1].fault = lambda m, r: fault(m, r) if m.metadata.message_type == "train" else [r]
     found = on_flower(config, tmp_path / "run", grid)
     assert found.facts["participants"][0] == (5 if lost else 7)
     told = [event for event in found.events if event.kind in ("late", "rejected")]
@@ -119,8 +123,7 @@ def test_when_no_node_answers_the_run_ends_and_can_go_on(tmp_path):
         on_flower(config, tmp_path / "run", grid)
     failed = flockwise.open_run(tmp_path / "run")
     assert failed.state == "failed" and [event.kind for event in failed.events].count("late") == 4
-    with serving(grid_for(config)):
-        resumed = flockwise.resume(tmp_path / "run")
+    resumed = flockwise.resume(tmp_path / "run", engine=engine_on(grid_for(config)))
     assert_same(flockwise.run(config, out=tmp_path / "local"), resumed)
 
 
@@ -134,7 +137,7 @@ def test_objects_that_cannot_travel_are_refused(tmp_path):
 
 def reporting(text):
     def fault(message, reply):
-        content = RecordDict({"arrays": ArrayRecord(), "reports": ConfigRecord({"reports": text})})
+        content = RecordDict({"arrays": ArrayRecord(), "results": ConfigRecord({"results": text})})
         return [Message(content, reply_to=message)]
 
     return fault

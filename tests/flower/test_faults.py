@@ -9,7 +9,7 @@ from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
 
 from flockwise.errors import ConfigError, EngineError
 from flockwise.flower import Flocks
-from flockwise.flower.mail import Mail
+from flockwise.flower.exchange import Exchange
 from flockwise.store import open_run
 
 from . import client_apps as apps
@@ -21,12 +21,12 @@ GUILTY = 2
 @pytest.fixture(autouse=True)
 def fast_clock(monkeypatch):
     """Waiting costs no time: the grid's own clock moves when somebody sleeps."""
-    original = Mail.__init__
+    original = Exchange.__init__
 
     def patched(self, grid, *args, **kwargs):
         original(self, grid, clock=grid.clock, sleep=grid.sleep)
 
-    monkeypatch.setattr(Mail, "__init__", patched)
+    monkeypatch.setattr(Exchange, "__init__", patched)
 
 
 def respond(message, arrays, samples=60, **metrics):

@@ -11,7 +11,7 @@ from flwr.app import Array, ArrayRecord
 
 from flockwise.errors import InputError
 from flockwise.flower.records import Layout, as_accuracy, read_array
-from flockwise.models.beginnings import beginnings
+from flockwise.models.initial_models import initial_models
 from flockwise.rng import generator
 
 SHAPES = some.lists(
@@ -77,7 +77,7 @@ def test_what_cannot_be_trained_is_refused():
 def test_beginnings_differ_and_repeat(first):
     layout = Layout.of(ArrayRecord([first.reshape(2, 3)]))
     start = first.astype(np.float32)
-    one, other = (list(beginnings(layout.entries, start, 3, generator(1, "x"))) for _ in range(2))
+    one, other = (list(initial_models(layout.entries, start, 3, generator(1, "x"))) for _ in range(2))
     assert len({model.tobytes() for model in one}) == 3
     assert [a.tobytes() for a in one] == [b.tobytes() for b in other]
 

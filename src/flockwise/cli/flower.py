@@ -75,7 +75,7 @@ def submit_config(config: Path, out: Path | None, overrides: tuple[str, ...]) ->
     import tempfile
 
     from flockwise.config import load_config
-    from flockwise.flower.own_app import write_app
+    from flockwise.flower.config_app import write_app
     from flockwise.flower.supervisor import supervise as keep_going
     from flockwise.runs.runner import new_run_path
 

@@ -23,7 +23,8 @@ class Evaluation(NamedTuple):
 class Engine(ABC):
     """Carries out plans. A client that fails or is away is simply missing from the answer."""
 
-    retries: int = 0  # how often a training plan that nobody answers is made and tried again
+    # How often a training plan that nobody answers is made and tried again; None: never, and it is no reason to stop.
+    retries: int | None = None
 
     @abstractmethod
     def train(self, plan: Plan) -> Replies:
@@ -45,7 +46,7 @@ class Engine(ABC):
         """Look around: who can be reached now; None is everyone."""
         return None
 
-    def wait(self) -> None:
+    def wait(self) -> None:  # noqa: B027  most engines have nobody to wait for
         """Nobody answered: come back when somebody may."""
 
     def events(self) -> list[Event]:
@@ -64,10 +65,10 @@ class Engine(ABC):
         """What clients keep to themselves between rounds, as far as the engine holds it: for the checkpoint."""
         return {}
 
-    def restore(self, kept: Mapping[str, np.ndarray]) -> None:
+    def restore(self, kept: Mapping[str, np.ndarray]) -> None:  # noqa: B027
         """Go on from what clients had kept."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Stop workers and free memory."""
 
 

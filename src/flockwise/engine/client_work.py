@@ -3,6 +3,8 @@
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,8 +13,8 @@ from torch import nn
 from flockwise.attacks import DataAttack
 from flockwise.data import Federation, Shard
 from flockwise.messages import is_root, origin
-from flockwise.models.travel import EVERYTHING, Travel
 from flockwise.models.layout import Layout
+from flockwise.models.travel import EVERYTHING, Travel
 from flockwise.rng import generator
 from flockwise.stages.report import Report
 from flockwise.training import Recipe, choose_trainer
@@ -20,6 +22,15 @@ from flockwise.types import Models, Vector
 
 _CACHE_BYTES = 256 << 20  # materialised clients kept by each worker
 _MOST_JOINED = 64  # groups of clients whose test data lies end to end
+
+
+@dataclass(frozen=True)
+class Source:
+    """What makes the same work again elsewhere, as far as a config can say it."""
+
+    config: Mapping[str, Any]
+    directory: Path | None = None  # where a user's own pieces are looked for
+    data: Path | None = None  # where data sets lie
 
 
 @dataclass
@@ -43,7 +54,10 @@ class ClientWork:
     idle: frozenset[int] = frozenset()
     idle_from: int = 1
     report: Report | None = None  # what the method asks clients to tell
-    travels: Sequence[str] = EVERYTHING  # patterns of the tensors that are sent; the others stay with the client
+    travels: Sequence[str] = (
+        EVERYTHING  # patterns of the tensors that are sent; the others stay with the client
+    )
+    source: Source | None = None
 
     def __post_init__(self) -> None:
         self._cache: OrderedDict[tuple[int, str, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()

@@ -1,4 +1,4 @@
-"""Flockwise on Flower: any strategy inside a user's ServerApp, and Flower as the engine of a config.
+"""Flockwise on Flower: any method inside a user's ServerApp, and Flower as the engine of a run.
 
 Needs the extra: `pip install "flockwise[flower]"`.
 """
@@ -7,14 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flockwise.flower.engine import FlowerGrid
     from flockwise.flower.flocks import Flocks
+    from flockwise.flower.record_keys import RecordKeys, Terms
     from flockwise.flower.result import FlocksResult
+    from flockwise.flower.simulated import FlowerSimulation
     from flockwise.flower.supervisor import supervise
-    from flockwise.flower.terms import Terms
 
-_HOMES = {"Flocks": "flocks", "FlocksResult": "result", "Terms": "terms", "supervise": "supervisor"}
+_HOMES = {
+    "Flocks": "flocks", "FlocksResult": "result", "FlowerGrid": "engine", "FlowerSimulation": "simulated",
+    "RecordKeys": "record_keys", "Terms": "record_keys", "supervise": "supervisor",
+}  # fmt: skip
 
-__all__ = ["Flocks", "FlocksResult", "Terms", "supervise"]
+__all__ = ["Flocks", "FlocksResult", "FlowerGrid", "FlowerSimulation", "RecordKeys", "Terms", "supervise"]
 
 
 def __getattr__(name: str) -> Any:

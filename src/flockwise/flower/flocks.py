@@ -1,4 +1,4 @@
-"""A Flockwise strategy inside a user's own Flower ServerApp."""
+"""A Flockwise method inside a user's own Flower ServerApp."""
 
 from collections.abc import Mapping, Sequence
 from logging import INFO, WARNING
@@ -9,44 +9,52 @@ from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp import Grid
 from flwr.supercore import log
 
+from flockwise.engine import Evaluation
 from flockwise.errors import InputError
-from flockwise.flower.logbook import Logbook
-from flockwise.flower.mail import Mail
+from flockwise.flower.exchange import Exchange
+from flockwise.flower.logs import log_round
+from flockwise.flower.record_keys import RecordKeys
 from flockwise.flower.records import Layout
-from flockwise.flower.result import FlocksResult, collect
+from flockwise.flower.result import FlocksResult, collect, largest_model
 from flockwise.flower.roster import Identity, Roster
-from flockwise.flower.rounds import EvaluateFunction, Rounds
+from flockwise.flower.run_directory import EvaluateFunction, RunDirectory
 from flockwise.flower.setup import Choices, make_server
-from flockwise.flower.terms import Terms
 from flockwise.flower.user_apps import UserApps
-from flockwise.pieces.state import State
+from flockwise.flower.user_messages import UserMessages
+from flockwise.messages import Event, RoundRecord
+from flockwise.runs.loop import Loop, Record
+from flockwise.runs.recording import recorded
 from flockwise.server import Server
+from flockwise.stages.method import Method
+from flockwise.terminal import printable
 
 
 class Flocks:
-    """Any strategy of `flockwise list strategies` over any ClientApp that answers train and evaluate messages.
+    """Any method over any ClientApp that answers train and evaluate messages.
 
-        flocks = Flocks("flic", clients=10, warmup=5, run="runs/mine")
+        flocks = Flocks("flic", clients=10, warmup=5, run="runs/mine")     # or Flocks(fw.flic(warmup=5), ...)
         result = flocks.start(grid, ArrayRecord(model.state_dict()), num_rounds=30)
 
-    `clients` is how many the federation has at most; the first round begins once `start_with` of them (all,
-    by default) are online. `run` is the directory that keeps everything: a ServerApp that is started again
-    with the same directory goes on after the last closed round. Other keywords are options of the strategy.
+    A strategy is given by its name (`flockwise list strategies`), with its options as further keywords and its rule as
+    `aggregation`; a method has them already. `clients` is how many the federation has at most; the first round begins
+    once `start_with` of them (all, by default) are online. `run` is the directory that keeps everything: a ServerApp
+    that is started again with the same directory goes on after the last closed round.
     """
 
     def __init__(
-        self, strategy: str = "flic", *, clients: int, run: str | Path, fraction: float = 1.0,
-        aggregation: str | Mapping[str, Any] = "mean", seed: int = 0, start_with: int | None = None,
+        self, strategy: str | Method = "flic", *, clients: int, run: str | Path, fraction: float = 1.0,
+        aggregation: str | Mapping[str, Any] | None = None, seed: int = 0, start_with: int | None = None,
         start_timeout: float = 600.0, retries: int = 3, max_norm: float | None = None,
         weight_cap: float | None = 5.0, evaluate_every: int = 1, identity: Identity = "auto",
-        terms: Terms | None = None, **options: Any,
+        keys: RecordKeys | None = None, terms: RecordKeys | None = None, **options: Any,
     ) -> None:  # fmt: skip
         if not isinstance(clients, int) or isinstance(clients, bool):
             raise InputError(f"clients = {clients!r}: must be a whole number")
         self._choices = Choices(
             strategy, clients, options, fraction, aggregation, seed, max_norm, weight_cap, evaluate_every
         )
-        self._choices.config(1)  # a mistake is told here, before anything waits for nodes
+        # A mistake is told here, before anything waits for nodes.
+        self._choices.method(self._choices.config(1))
         self._path = Path(run).absolute()
         self._start_with = clients if start_with is None else start_with
         if not 1 <= self._start_with <= clients:
@@ -55,11 +63,11 @@ class Flocks:
                                   ("evaluate_every", evaluate_every, int)):  # fmt: skip
             if not isinstance(value, kind) or isinstance(value, bool) or not value >= 0:
                 raise InputError(f"{name} = {value!r}: must be a number of at least 0")
-        if terms is not None and not isinstance(terms, Terms):
-            raise InputError(f"terms = {terms!r}: must be Terms(...)")
+        self._keys = keys or terms or RecordKeys()  # `terms` is the older name
+        if not isinstance(self._keys, RecordKeys):
+            raise InputError(f"keys = {self._keys!r}: must be RecordKeys(...)")
         self._start_timeout, self._retries = start_timeout, retries
         self._roster = Roster(clients, identity)
-        self._terms = terms or Terms()
 
     def start(
         self, grid: Grid, initial_arrays: ArrayRecord | Sequence[ArrayRecord], num_rounds: int = 3,
@@ -76,27 +84,45 @@ class Flocks:
         given = [initial_arrays] if isinstance(initial_arrays, ArrayRecord) else list(initial_arrays)
         layout = Layout.of(given[0])
         config = self._choices.config(num_rounds)
-        with Logbook.open(self._path, config) as book:
-            if book.identities:
-                self._roster.restore(book.identities)
-            present: set[int] = set()
+        method = self._choices.method(config)
+        messages = UserMessages(
+            self._roster, layout, self._keys, method.report, timeout, dict(train_config or {}),
+            dict(evaluate_config or {}),
+        )  # fmt: skip
+        with RunDirectory.open(self._path, config) as directory:
+            if directory.identities:
+                self._roster.restore(directory.identities)
             vectors = [layout.vector(record) for record in given]
+            server = make_server(config, method, layout, vectors, directory.state)
+            apps = UserApps(Exchange(grid), messages, self._retries, directory.samples)
+            loop = Loop(server, apps, directory.writer, _recorder(server, layout, directory, evaluate_fn))
+            loop.evaluate_every, loop.on_round = self._choices.evaluate_every, log_round
+            self._begin(server, apps, num_rounds)
+            why = loop.run(num_rounds)
+            if why != "finished":
+                log(WARNING, "flockwise: %s; everything is saved", printable(why))
+            return collect(server, layout, self._roster, directory, why)
 
-            def renew(state: State | None) -> Server:
-                return make_server(config, layout, vectors, present, state)
+    def _begin(self, server: Server, apps: UserApps, rounds: int) -> None:
+        """Wait for clients, if there is anything left for them to do."""
+        if server.round >= rounds:
+            log(WARNING, "flockwise: %s: this run is finished (round %d of %d), so nothing is trained; raise num_rounds "
+                "to go on, or choose another run directory", self._path, server.round, rounds)  # fmt: skip
+            return
+        wanted = 1 if server.round else self._start_with  # who left in between costs its own report only
+        log(INFO, "flockwise: %s, round %d of %d; waiting for %d clients; run: %s", server.method.name,
+            server.round + 1, rounds, wanted, self._path)  # fmt: skip
+        apps.begin(wanted, self._start_timeout)
 
-            server = renew(book.state)
-            if server.round >= num_rounds:
-                book.writer.about(state="finished")  # it may have died before it could say so
-                log(WARNING, "flockwise: %s: this run is finished (round %d of %d), so nothing is trained; raise num_rounds "
-                    "to go on, or choose another run directory", self._path, server.round, num_rounds)  # fmt: skip
-                return collect(server, layout, self._roster, book, "finished")
-            apps = UserApps(Mail(grid), self._roster, layout, self._terms, timeout,
-                            dict(train_config or {}), dict(evaluate_config or {}))  # fmt: skip
-            wanted = 1 if server.round else self._start_with  # who left in between costs its own report only
-            log(INFO, "flockwise: %s, round %d of %d; waiting for %d clients; run: %s", config.strategy.name,
-                server.round + 1, num_rounds, wanted, self._path)  # fmt: skip
-            apps.events += self._roster.wait(grid, wanted, self._start_timeout)
-            rounds = Rounds(grid, server, renew, apps, self._roster, book, present, self._retries)
-            why = rounds.run(num_rounds, self._choices.evaluate_every, evaluate_fn)
-            return collect(rounds.server, layout, self._roster, book, why)
+
+def _recorder(
+    server: Server, layout: Layout, directory: RunDirectory, evaluate_fn: EvaluateFunction | None
+) -> Record:
+    """What goes on the record of a round; `evaluate_fn` is asked on the way."""
+
+    def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
+        if evaluate_fn:
+            directory.measured(closed.round, evaluate_fn(closed.round, largest_model(server, layout)))
+        return recorded(closed, tested, None, frozenset(), events)
+
+    return record

@@ -9,6 +9,7 @@ import numpy as np
 from flwr.app import Array, ArrayRecord
 
 from flockwise.errors import InputError
+from flockwise.stages.report import Report
 from flockwise.types import Vector
 
 _NUMPY = "numpy.ndarray"  # the only serialisation Flower's own records use
@@ -104,8 +105,20 @@ def as_accuracy(value: object) -> float:
     return accuracy
 
 
-def read_array(array: Array, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """A client's array as float32, if it is what it claims to be.
+def read_report(record: Mapping[str, Array], report: Report) -> dict[str, np.ndarray]:
+    """What a client tells besides its model, if it has the names and shapes that were agreed."""
+    if set(record) != set(report.shapes):
+        raise InputError(report.fault(record) or "")
+    return {
+        name: read_array(record[name], shape, f"report {name}", np.float64)
+        for name, shape in report.shapes.items()
+    }
+
+
+def read_array(
+    array: Array, shape: tuple[int, ...], name: str, dtype: type[np.floating] = np.float32
+) -> np.ndarray:
+    """A client's array in this dtype, if it is what it claims to be.
 
     The header is read first and nothing larger than the expected shape is ever allocated.
     """
@@ -120,18 +133,17 @@ def read_array(array: Array, shape: tuple[int, ...], name: str) -> np.ndarray:
         reader = (
             np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         )
-        found, fortran, dtype = reader(stream)
+        found, fortran, written = reader(stream)
     except Exception as error:
         raise InputError(f"array {name!r} is not a NumPy array") from error
     if found != shape:
         raise InputError(f"array {name!r} has shape {str(found)[:60]}, not {shape}")
-    if dtype.kind not in "fiub" or dtype.itemsize > 16:
-        raise InputError(f"array {name!r} has dtype {str(dtype)[:40]}, not numbers")
+    if written.kind not in "fiub" or written.itemsize > 16:
+        raise InputError(f"array {name!r} has dtype {str(written)[:40]}, not numbers")
     body = array.data[stream.tell() :]
-    if len(body) != count * dtype.itemsize:
+    if len(body) != count * written.itemsize:
         raise InputError(f"array {name!r} is cut off or too long: {len(body)} bytes for {count} numbers")
-    values = np.frombuffer(body, dtype=dtype).reshape(shape, order="F" if fortran else "C")
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # what does not fit becomes infinite, which the gate refuses
-        return values.astype(np.float32)
+    values = np.frombuffer(body, dtype=written).reshape(shape, order="F" if fortran else "C")
+    # What does not fit becomes infinite, which the gate refuses.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values.astype(dtype)

@@ -15,7 +15,7 @@ from flockwise.server import Server
 from flockwise.store import open_run
 
 if TYPE_CHECKING:
-    from flockwise.flower.logbook import Logbook
+    from flockwise.flower.run_directory import RunDirectory
 
 
 @dataclass
@@ -34,9 +34,11 @@ class FlocksResult(Result):
     run: Path = Path()
 
 
-def collect(server: Server, layout: Layout, roster: Roster, book: "Logbook", state: str) -> FlocksResult:
+def collect(
+    server: Server, layout: Layout, roster: Roster, directory: "RunDirectory", state: str
+) -> FlocksResult:
     """The result of a run as it stands."""
-    path = book.writer.path
+    path = directory.writer.path
     models, rows = server.assignment()
     names = [member.name or member.identity for member in roster.members]
     found = open_run(path)
@@ -45,7 +47,7 @@ def collect(server: Server, layout: Layout, roster: Roster, book: "Logbook", sta
         arrays=largest_model(server, layout),
         train_metrics_clientapp=_by_round(rounds, facts, {"train_loss": "train_loss", "participants": "replies"}),
         evaluate_metrics_clientapp=_by_round(rounds, facts, {"accuracy": "accuracy", "test_loss": "loss"}),
-        evaluate_metrics_serverapp={r: MetricRecord(dict(m)) for r, m in sorted(book.central.items())},
+        evaluate_metrics_serverapp={r: MetricRecord(dict(m)) for r, m in sorted(directory.central.items())},
         models=[layout.record(model) for model in models],
         model_of={name: int(rows[client]) for client, name in enumerate(names)},
         flock_of={name: int(server.state.labels[client]) for client, name in enumerate(names)},

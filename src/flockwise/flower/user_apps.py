@@ -1,95 +1,130 @@
 """The engine over a user's own ClientApp, by nothing but Flower's train and evaluate messages."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from logging import WARNING
+from typing import Any
 
 import numpy as np
-from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
+from flwr.supercore import log
 
-from flockwise.engine.base import Evaluation
-from flockwise.errors import InputError
-from flockwise.flower.mail import Answer, Letter, Mail
-from flockwise.flower.records import Layout, as_accuracy
-from flockwise.flower.roster import Roster
-from flockwise.flower.terms import Terms
-from flockwise.messages import Event, Plan, Reply, Scores, Task
-from flockwise.types import Labels, Models
+from flockwise.engine import Engine, Evaluation
+from flockwise.errors import EngineError, InputError
+from flockwise.flower.exchange import Answer, Exchange, Letter
+from flockwise.flower.records import as_accuracy
+from flockwise.flower.user_messages import MALFORMED, UserMessages, round_of
+from flockwise.messages import Event, Plan, Replies, Scores, Task
+from flockwise.terminal import printable
+from flockwise.types import Mask, Models, Rows
+
+IDENTITIES = "flower_identities"  # under which a run keeps who is who
+_AWAY = "none of this run's clients is online (a node is known by its key)"
+_PATIENCE = 60.0  # seconds to wait for anybody to come online before a retry
 
 
 @dataclass
-class UserApps:
-    """Trains and scores by messages to the nodes; what goes wrong is kept in `events` until it is drained."""
+class UserApps(Engine):
+    """Trains and scores by messages to the nodes; clients come and go."""
 
-    mail: Mail
-    roster: Roster
-    layout: Layout
-    terms: Terms
-    timeout: float
-    train_config: Mapping[str, object]
-    evaluate_config: Mapping[str, object]
+    exchange: Exchange
+    messages: UserMessages
+    retries: int | None = 3
     samples: dict[int, int] = field(default_factory=dict)  # what each client last trained on
-    events: list[Event] = field(default_factory=list)
+    _heard: list[Event] = field(default_factory=list)
 
-    def drain_events(self) -> list[Event]:
+    def __post_init__(self) -> None:
+        self.roster = self.messages.roster
+
+    def begin(self, count: int, seconds: float) -> None:
+        """Wait until so many clients are online."""
+        self._heard += self.roster.wait(self.exchange.grid, count, seconds)
+
+    def present(self) -> Mask:
+        """Look who is online now."""
+        changes = self.roster.refresh(self.exchange.grid)
+        for event in changes:
+            if event.kind == "refused":  # told at once: the round may never close
+                log(WARNING, "flockwise: %s", printable(event.message))
+        self._heard += changes if self.roster.nodes else [*changes, Event("away", _AWAY)]
+        mask = np.zeros(self.roster.places, dtype=bool)
+        mask[list(self.roster.nodes)] = True
+        return mask
+
+    def wait(self) -> None:
+        """Until anybody is online, but not for ever."""
+        log(WARNING, "flockwise: no answer that could be used; the round is tried again")
+        clock, sleep = self.exchange.clock, self.exchange.sleep
+        try:
+            self._heard += self.roster.wait(self.exchange.grid, 1, _PATIENCE, clock, sleep)
+        except EngineError as nobody:
+            log(WARNING, "flockwise: %s", nobody)
+
+    def events(self) -> list[Event]:
         """What happened since the last call."""
-        events, self.events = self.events, []
-        return events
+        heard, self._heard = self._heard, []
+        return heard
 
-    def train(self, plan: Plan) -> list[Reply]:
+    def clients(self) -> list[dict[str, Any]]:
+        """Who has a place, as registered."""
+        return [
+            {
+                "client": client, "name": member.name or member.identity[:20], "truth": None, "attacker": 0,
+                "train": self.samples.get(client, 0), "validation": 0, "test": 0, "address": member.location,
+                "hour": None, "user": member.user,
+            }
+            for client, member in enumerate(self.roster.members)
+        ]  # fmt: skip
+
+    def about(self) -> Mapping[str, str]:
+        """Which key has which number."""
+        return {IDENTITIES: self.roster.to_json()}
+
+    def train(self, plan: Plan) -> Replies:
         """One train message to each client; where it is offered several models, evaluate messages choose first."""
         several = [task for task in plan.tasks if len(task.models) > 1]
         chosen = self._choose(replace(plan, tasks=tuple(several))) if several else {}
-        records = _Records(self.layout, plan.models)
-        letters = [
-            self._letter(
-                task, records[task.models[chosen.get(task.client, 0)]], plan.round, MessageType.TRAIN
-            )
-            for task in plan.tasks
-        ]
-        offered = {task.client: task.models for task in plan.tasks}
         replies = []
-        for answer in self._exchange(letters):
-            pick = chosen.get(answer.client, 0)
-            reply = self._reply(answer, pick, plan.models[offered[answer.client][pick]])
-            if reply is not None:
+        for answer in self._asked(self.messages.trainings(plan, chosen)):
+            try:
+                reply = self.messages.reply(plan, answer, chosen.get(answer.client, 0))
+            except MALFORMED as error:
+                self._heard.append(Event("rejected", f"reply rejected: {str(error)[:200]}", answer.client))
+            else:
                 replies.append(reply)
-        return replies
+                self.samples[reply.client] = reply.samples
+        report, dimension = self.messages.report, self.messages.layout.size
+        return Replies.stack(plan.round, replies, dimension, report.shapes if report else ())
 
     def validate(self, plan: Plan) -> list[Scores]:
-        """An evaluate message for each client and model; a client that does not answer all of them is left out."""
+        """An evaluate message for each client and model; who does not answer all of them is left out."""
         heard: dict[int, dict[int, Answer]] = {}
-        for answer in self._exchange(self._evaluations(plan)):
+        for answer in self._asked(self.messages.evaluations(plan)):
             heard.setdefault(answer.client, {})[answer.mark] = answer
         scores = []
         for task in plan.tasks:
             answers = heard.get(task.client, {})
-            if not task.models or len(answers) < len(task.models):
-                continue
-            marks = [self._marks(answers[place]) for place in range(len(task.models))]
-            scores.append(Scores(task.client, _round(answers[0], plan.round), tuple(m[0] for m in marks), 0,
-                                 tuple(m[1] for m in marks)))  # fmt: skip
+            if task.models and len(answers) == len(task.models):
+                marks = [self.messages.marks(answers[place]) for place in range(len(task.models))]
+                accuracies, losses = zip(*marks, strict=True)
+                scores.append(Scores(task.client, round_of(answers[0], plan.round), accuracies, 0, losses))
         return scores
 
-    def evaluate(self, round: int, models: Models, rows: Labels) -> Evaluation:
+    def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
         """How each client that is online does with its own model."""
         online = sorted(self.roster.nodes)
         plan = Plan(round, "validate", models, tuple(Task(client, (int(rows[client]),)) for client in online))
         found = Evaluation(np.full(len(rows), np.nan), np.full(len(rows), np.nan))
-        for answer in self._exchange(self._evaluations(plan)):
+        for answer in self._asked(self.messages.evaluations(plan)):
             try:
-                accuracy, found.loss[answer.client] = self._marks(answer)
+                accuracy, found.loss[answer.client] = self.messages.marks(answer)
                 found.accuracy[answer.client] = as_accuracy(accuracy)
             except InputError as error:
-                self.events.append(Event("rejected", f"test result rejected: {error}", answer.client))
+                self._heard.append(Event("rejected", f"test result rejected: {error}", answer.client))
         return found
 
     def describe(self) -> str:
         """One line for the user."""
         return f"Flower, {len(self.roster.nodes)} of {self.roster.places} clients online"
-
-    def close(self) -> None:
-        """Nothing is held here."""
 
     def _choose(self, plan: Plan) -> dict[int, int]:
         """Which of its models each client has the lowest loss with; the first where it cannot say."""
@@ -102,72 +137,11 @@ class UserApps:
                 chosen[score.client] = int(np.nanargmin(losses))
         silent = [task.client for task in plan.tasks if task.client not in chosen]
         if silent:
-            self.events.append(Event("unchosen", f"{len(silent)} clients did not compare models; they train the first",
-                                     detail={"clients": silent}))  # fmt: skip
+            message = f"{len(silent)} clients did not compare models; they train the first"
+            self._heard.append(Event("unchosen", message, detail={"clients": silent}))
         return chosen
 
-    def _evaluations(self, plan: Plan) -> list[Letter | None]:
-        records = _Records(self.layout, plan.models)
-        return [
-            self._letter(task, records[row], plan.round, MessageType.EVALUATE, mark)
-            for task in plan.tasks
-            for mark, row in enumerate(task.models)
-        ]
-
-    def _letter(self, task: Task, arrays: ArrayRecord, round: int, kind: str, mark: int = 0) -> Letter | None:
-        node = self.roster.nodes.get(task.client)
-        if node is None:
-            return None
-        own = self.train_config if kind == MessageType.TRAIN else self.evaluate_config
-        config = ConfigRecord({**own, "server-round": round})  # type: ignore[dict-item]
-        content = RecordDict({self.terms.arrays: arrays, self.terms.config: config})
-        # An answer that comes after its time is worth nothing, so the SuperLink need not keep it much longer.
-        message = Message(content, node, kind, group_id=str(round), ttl=self.timeout + 60)
-        return Letter(task.client, message, mark)
-
-    def _exchange(self, letters: list[Letter | None]) -> list[Answer]:
-        answers, events = self.mail.exchange([letter for letter in letters if letter], self.timeout)
-        self.events += events
+    def _asked(self, letters: Iterable[Letter]) -> list[Answer]:
+        answers, events = self.exchange.ask(list(letters), self.messages.timeout)
+        self._heard += events
         return answers
-
-    def _reply(self, answer: Answer, chosen: int, sent: np.ndarray) -> Reply | None:
-        try:
-            trained = self.layout.vector(self.terms.trained(answer.message))
-            samples = self.terms.count(answer.message)
-        except (InputError, KeyError, TypeError, AttributeError) as error:
-            self.events.append(Event("rejected", f"reply rejected: {str(error)[:200]}", answer.client))
-            return None
-        self.samples[answer.client] = samples
-        loss = self.terms.metric(answer.message, self.terms.train_loss)
-        member = self.roster.members[answer.client]
-        with np.errstate(invalid="ignore", over="ignore"):
-            update = trained - sent
-        return Reply(
-            answer.client, _round(answer), update, samples, chosen, math.nan if loss is None else loss,
-            member.location, answer.received / 3600 % 24, answer.client if member.user is None else member.user,
-        )  # fmt: skip
-
-    def _marks(self, answer: Answer) -> tuple[float, float]:
-        """Accuracy and loss; without an accuracy, exp(-loss), which for cross-entropy is a mean probability."""
-        accuracy = self.terms.metric(answer.message, self.terms.accuracy)
-        loss = self.terms.metric(answer.message, self.terms.loss)
-        if accuracy is None:
-            accuracy = math.nan if loss is None else math.exp(-max(loss, 0.0))
-        return accuracy, math.nan if loss is None else loss
-
-
-class _Records(dict[int, ArrayRecord]):
-    """Each model as a record, made once however many clients are sent it."""
-
-    def __init__(self, layout: Layout, models: Models) -> None:
-        super().__init__()
-        self._layout, self._models = layout, models
-
-    def __missing__(self, row: int) -> ArrayRecord:
-        self[row] = self._layout.record(self._models[row])
-        return self[row]
-
-
-def _round(answer: Answer, default: int = -1) -> int:
-    group = answer.message.metadata.group_id
-    return int(group) if group.isdecimal() and len(group) < 10 else default

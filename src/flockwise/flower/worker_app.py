@@ -11,9 +11,9 @@ import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MessageType, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
-from flockwise.engine.workbench import Workbench, one_thread
+from flockwise.engine.client_work import ClientWork, one_thread
 
-_BENCHES: dict[str, Workbench] = {}  # kept between messages where the process lives on (simulation)
+_KNOWN: dict[str, ClientWork] = {}  # kept between messages where the process lives on (simulation)
 
 
 def worker_app(config: str | None = None, directory: str | None = None, data: str | None = None) -> ClientApp:
@@ -22,11 +22,11 @@ def worker_app(config: str | None = None, directory: str | None = None, data: st
 
     @app.train()
     def train(message: Message, context: Context) -> Message:
-        return _work(message, context, config, directory, data)
+        return _answered(message, context, config, directory, data)
 
     @app.evaluate()
     def evaluate(message: Message, context: Context) -> Message:
-        return _work(message, context, config, directory, data)
+        return _answered(message, context, config, directory, data)
 
     return app
 
@@ -43,59 +43,65 @@ def jobs_message(
     return Message(content, node, message_type, group_id=str(round), ttl=ttl)
 
 
-def _work(
+def _answered(
     message: Message, context: Context, config: str | None, directory: str | None, data: str | None
 ) -> Message:
     text = config or str(context.run_config["flockwise-config"])
     folder = directory or str(context.node_config.get("directory", "."))
     place = data or context.node_config.get("data") or os.environ.get("FLOCKWISE_DATA")
-    bench = _bench(text, Path(folder), Path(str(place)) if place else None)
+    work = _work_of(text, Path(folder), Path(str(place)) if place else None)
     asked = message.content.config_records["config"]
     models = message.content.array_records["arrays"]["models"].numpy()
     round, jobs = int(asked["round"]), json.loads(str(asked["jobs"]))  # type: ignore[arg-type]
     if asked["kind"] == "train":
-        return _trained(message, bench, round, jobs, models)
+        return _trained(message, work, round, jobs, models)
     part = "validation" if asked["kind"] == "validate" else "test"
-    scores = []
+    results = []
     for job in jobs:
-        marks = [bench.score(job["client"], part, round, models[row]) for row in job["rows"]]
-        samples = len(bench.data(job["client"], part, round)[1])
-        scores.append([job["client"], samples, [[_plain(m) for m in mark] for mark in marks]])
-    return _answer(message, {}, scores, sum(score[1] for score in scores))
+        marks = [work.score(job["client"], part, round, models[row]) for row in job["rows"]]
+        samples = len(work.data(job["client"], part, round)[1])
+        results.append([job["client"], samples, [[_plain(m) for m in mark] for mark in marks]])
+    return _answer(message, {}, {}, results)
 
 
-def _trained(message: Message, bench: Workbench, round: int, jobs: list[Any], models: np.ndarray) -> Message:
-    arrays, reports = {}, []
+def _trained(message: Message, work: ClientWork, round: int, jobs: list[Any], models: np.ndarray) -> Message:
+    updates: dict[str, Array] = {}
+    told: dict[str, Array] = {}
+    results = []
     for job in jobs:
-        candidates = models[job["rows"]]
-        result = bench.train(job["client"], round, candidates)
+        client, candidates = job["client"], models[job["rows"]]
+        result = work.train(client, round, candidates)
         if result is None:
             continue
         trained, chosen, loss = result
-        arrays[str(job["client"])] = Array(trained - candidates[chosen])
-        samples = len(bench.data(job["client"], "train", round)[1])
-        reports.append([job["client"], samples, chosen, _plain(loss)])
-    return _answer(message, arrays, reports, sum(report[1] for report in reports))
+        updates[str(client)] = Array(trained - candidates[chosen])
+        report = work.told(client, round)
+        told |= {f"{client}/{name}": Array(np.asarray(array, np.float64)) for name, array in report.items()}
+        results.append([client, len(work.data(client, "train", round)[1]), chosen, _plain(loss)])
+    return _answer(message, updates, told, results)
 
 
-def _answer(message: Message, arrays: dict[str, Array], reports: list[Any], samples: int) -> Message:
+def _answer(
+    message: Message, updates: dict[str, Array], told: dict[str, Array], results: list[Any]
+) -> Message:
     content = RecordDict({
-        "arrays": ArrayRecord(arrays), "reports": ConfigRecord({"reports": json.dumps(reports)}),
-        "metrics": MetricRecord({"num-examples": samples}),
+        "arrays": ArrayRecord(updates), "report": ArrayRecord(told),
+        "results": ConfigRecord({"results": json.dumps(results)}),
+        "metrics": MetricRecord({"num-examples": sum(result[1] for result in results)}),
     })  # fmt: skip
     return Message(content, reply_to=message)
 
 
-def _bench(text: str, directory: Path, data: Path | None) -> Workbench:
+def _work_of(text: str, directory: Path, data: Path | None) -> ClientWork:
     key = hashlib.sha256("\n".join([text, str(directory), str(data)]).encode()).hexdigest()
-    if key not in _BENCHES:
+    if key not in _KNOWN:
         from flockwise.config import parse_config
-        from flockwise.runs.assembly import make_workbench
+        from flockwise.flower.worker_needs import work_of
 
         one_thread()
-        _BENCHES.clear()
-        _BENCHES[key] = make_workbench(parse_config(json.loads(text), directory=directory), directory, data)
-    return _BENCHES[key]
+        _KNOWN.clear()
+        _KNOWN[key] = work_of(parse_config(json.loads(text), directory=directory), directory, data)
+    return _KNOWN[key]
 
 
 def _plain(value: float) -> float | None:

@@ -14,7 +14,7 @@ from flockwise.attacks import DataAttack, UpdateAttack
 from flockwise.config import Config
 from flockwise.data import DATASETS, Dataset, Federation, load
 from flockwise.data.scenario import drifted, set_root_aside
-from flockwise.engine import ClientWork
+from flockwise.engine.client_work import ClientWork, Source
 from flockwise.errors import ConfigError, InputError
 from flockwise.models import MODELS, build
 from flockwise.rng import derived_seed
@@ -23,7 +23,9 @@ from flockwise.splits import SPLITS
 from flockwise.stages.report import Report
 from flockwise.training import Recipe
 
-OwnModel = nn.Module | Callable[..., nn.Module]  # a module, or a function of nothing or of (input_shape, classes)
+OwnModel = (
+    nn.Module | Callable[..., nn.Module]
+)  # a module, or a function of nothing or of (input_shape, classes)
 
 
 def make_work(
@@ -37,12 +39,18 @@ def make_work(
     attack = adversary.attack if adversary else None
     poison = dict.fromkeys(adversary.clients, attack) if adversary and isinstance(attack, DataAttack) else {}
     # What attackers that know nothing send does not depend on any training.
-    idle = adversary.clients if adversary and isinstance(attack, UpdateAttack) and not attack.knows else frozenset()
-    later = drifted(federation, config.faults.drift_clients, config.seed) if config.faults.drift_clients else None
+    idle = (
+        adversary.clients
+        if adversary and isinstance(attack, UpdateAttack) and not attack.knows
+        else frozenset()
+    )
+    later = (
+        drifted(federation, config.faults.drift_clients, config.seed) if config.faults.drift_clients else None
+    )
     return ClientWork(
         federation, first, Recipe(**config.training.model_dump()), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
-        report, tuple(config.model.travels),
+        report, tuple(config.model.travels), Source(config.written(), directory, data),
     )  # fmt: skip
 
 
@@ -98,7 +106,13 @@ def model_factory(
 def _takes_two(function: Callable[..., Any]) -> bool:
     """Whether a model function wants the shape of its input and the number of classes."""
     parameters = inspect.signature(function).parameters.values()
-    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) >= 2
+    return (
+        sum(
+            p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            for p in parameters
+        )
+        >= 2
+    )
 
 
 def _seeded(function: Callable[..., Any], arguments: tuple[Any, ...], seed: int) -> nn.Module:

@@ -1,7 +1,8 @@
 """The one loop around a server, whatever the engine: ask, let clients work, tell, test, commit."""
 
+import itertools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,7 +30,17 @@ class Progress:
     path: Path
 
 
-Record = Callable[[RoundRecord, Evaluation | None, list[Event]], RoundRecord]  # what is known beside the server
+class Unanswered(EngineError):
+    """Nobody answered a training plan, as often as it was tried; `events` are what was heard instead."""
+
+    def __init__(self, message: str, events: list[Event]) -> None:
+        super().__init__(message)
+        self.events = events
+
+
+Record = Callable[
+    [RoundRecord, Evaluation | None, list[Event]], RoundRecord
+]  # what is known beside the server
 
 
 @dataclass
@@ -45,6 +56,7 @@ class Loop:
     on_round: Callable[[Progress], object] | None = None
     stop: Callable[[], bool] = lambda: False
     barren: int = 0  # rounds in a row in which no reply was let in
+    _noted: object = None  # who takes part, as last written
 
     def run(self, rounds: int) -> str:
         """Go on to this round; "finished", or why it ended before."""
@@ -55,8 +67,8 @@ class Loop:
             self.writer.about(state="failed", error=f"{type(error).__name__}: {error}"[:500])
             raise
         if why == "finished" and not self._learned():
-            why = "no reply could be used in any round"
-            self.writer.about(state="failed", error=self._first_reason(why))
+            why = self._first_reason("no reply could be used in any round")
+            self.writer.about(state="failed", error=why)
         elif why == "finished":
             self.writer.about(state="finished")
         return why
@@ -69,12 +81,14 @@ class Loop:
             try:
                 record, events = one_round(self.server, self.engine, self.hazards)
             except EngineError as error:
-                if not self.engine.retries:
+                if self.engine.retries is None:
                     raise
-                return self._stopped([*asked, *self.engine.events()], str(error))
+                heard = error.events if isinstance(error, Unanswered) else []
+                return self._stopped([*asked, *heard, *self.engine.events()], str(error))
             last = self.server.round >= rounds
             tested = self._tested(last)
             full = self.record(record, tested, [*asked, *events, *self.engine.events()])
+            self._note_clients()  # no number that a state knows may be given to another client after a crash
             seconds = time.perf_counter() - started
             stopping = not last and self.stop()
             self.writer.commit(
@@ -87,9 +101,9 @@ class Loop:
                 self.writer.about(state="stopped")
                 return "stopped"
             self.barren = 0 if full.facts.get("participants") else self.barren + 1
-            if self.engine.retries and self.barren > self.engine.retries and not last:
-                return self._stopped([], f"round {full.round}: no reply could be used, {self.barren} rounds in a row")
-        self._note_clients()
+            if self.engine.retries is not None and self.barren > self.engine.retries and not last:
+                why = f"round {full.round}: no reply could be used, {self.barren} rounds in a row"
+                return self._stopped([], why + _quoted(full.events))
         return "finished"
 
     def _tested(self, last: bool) -> Evaluation | None:
@@ -106,11 +120,12 @@ class Loop:
         }
 
     def _note_clients(self) -> None:
-        """Who takes part, where only the engine knows; written before they train, to outlive a crash."""
-        rows = self.engine.clients()
-        if rows is not None:
-            self.writer.about(**self.engine.about())
+        """Who takes part, where only the engine knows."""
+        rows, about = self.engine.clients(), self.engine.about()
+        if rows is not None and (rows, about) != self._noted:
+            self.writer.about(**about)
             self.writer.clients(rows)
+            self._noted = (rows, about)
 
     def _told(self, full: RoundRecord, rounds: int, seconds: float) -> None:
         if self.on_round:
@@ -131,7 +146,9 @@ class Loop:
         return f"{why}: {first}"[:500] if first else why
 
 
-def one_round(server: Server, engine: Engine, hazards: Hazards | None = None) -> tuple[RoundRecord, list[Event]]:
+def one_round(
+    server: Server, engine: Engine, hazards: Hazards | None = None
+) -> tuple[RoundRecord, list[Event]]:
     """Drive the server through one round: plans to the engine, replies back past attackers and channel."""
     hazards = hazards or Hazards()
     replies, events = _trained(server, engine)
@@ -150,16 +167,16 @@ def one_round(server: Server, engine: Engine, hazards: Hazards | None = None) ->
 def _trained(server: Server, engine: Engine) -> tuple[Replies, list[Event]]:
     """Replies to the training plan; one that nobody answers is made anew, for who can be reached then."""
     events: list[Event] = []
-    for attempt in range(1, engine.retries + 2):
+    for attempt in itertools.count(1):
         plan = server.ask(engine.present())
         replies = engine.train(plan)
         heard = engine.events()
         events += heard
-        if len(replies) or not engine.retries:
+        if len(replies) or engine.retries is None:
             break
         why = _nobody(heard)
         if attempt > engine.retries:
-            raise EngineError(f"round {plan.round}: {why}, {attempt} times")
+            raise Unanswered(f"round {plan.round}: {why}, {attempt} times", events)
         events.append(Event("retry", f"{why}; try {attempt} of {engine.retries}"))
         engine.wait()
     return replies, events
@@ -169,8 +186,13 @@ def _nobody(events: list[Event]) -> str:
     """Why a round has no reply: nobody is there, nobody answered, or nothing that came could be read."""
     rejected = [event for event in events if event.kind == "rejected"]
     if rejected:
-        first = rejected[0]
-        return f"{len(rejected)} answered, none of which could be used (client {first.client}: {first.message})"
+        return f"{len(rejected)} answered, none of which could be used{_quoted(rejected)}"
     away = [event.message for event in events if event.kind == "away"]
     failed = [f"client {e.client}: {e.message}" for e in events if e.kind == "dropout"]
     return away[-1] if away else f"nobody answered ({failed[0]})" if failed else "nobody answered"
+
+
+def _quoted(events: Sequence[Event]) -> str:
+    """The first rejection, to be added to a reason."""
+    rejected = [f" (client {event.client}: {event.message})" for event in events if event.kind == "rejected"]
+    return rejected[0] if rejected else ""

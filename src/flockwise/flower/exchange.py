@@ -31,18 +31,16 @@ class Answer:
 
 
 @dataclass
-class Mail:
+class Exchange:
     """Sends letters and collects answers; a node that is dead, late or broken costs its own answer only."""
 
     grid: Grid
     pause: float = 0.25
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
-    _late: dict[str, tuple[int, str]] = field(
-        default_factory=dict
-    )  # messages given up, to notice late answers
+    _late: dict[str, tuple[int, str]] = field(default_factory=dict)  # given up, to notice late answers
 
-    def exchange(self, letters: Sequence[Letter], timeout: float) -> tuple[list[Answer], list[Event]]:
+    def ask(self, letters: Sequence[Letter], timeout: float) -> tuple[list[Answer], list[Event]]:
         """Answers in order of client and mark, and what went wrong."""
         events = self._collect_late()
         if not letters:

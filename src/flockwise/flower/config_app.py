@@ -13,7 +13,7 @@ from flockwise.flower.worker_app import worker_app
 
 _MODULE = '''"""A run of Flockwise on Flower, made by `flockwise run --engine flower`."""
 
-from flockwise.flower.own_app import client_app, server_app
+from flockwise.flower.config_app import client_app, server_app
 
 client = client_app()
 server = server_app()
@@ -30,7 +30,7 @@ def write_app(folder: Path, config: Config, run: Path, directory: Path) -> None:
             "publisher": "flockwise",
             "components": {"serverapp": "flockwise_run:server", "clientapp": "flockwise_run:client"},
             "config": {
-                "flockwise-config": json.dumps(config.model_dump(mode="json", exclude_none=True)),
+                "flockwise-config": json.dumps(config.written()),
                 "flockwise-run": str(run.absolute()), "flockwise-directory": str(directory.absolute()),
             },
         }}},
@@ -51,18 +51,20 @@ def server_app() -> ServerApp:
     @app.main()
     def main(grid: Grid, context: Context) -> None:
         from flockwise.config import parse_config
-        from flockwise.flower.engine import serving
-        from flockwise.flower.logbook import same_run
+        from flockwise.flower.engine import FlowerGrid
+        from flockwise.flower.logs import log_round
+        from flockwise.flower.run_directory import same_run
         from flockwise.runs import resume, run
 
         path = Path(str(context.run_config["flockwise-run"]))
         directory = Path(str(context.run_config["flockwise-directory"]))
         config = parse_config(json.loads(str(context.run_config["flockwise-config"])), directory=directory)
-        with serving(grid):
-            if (path / "config.toml").exists():
-                same_run(path, config.model_dump(mode="json", exclude_none=True))
-                resume(path, rounds=config.rounds)
-            else:
-                run(config, out=path, directory=directory)
+        section = config.engine
+        engine = FlowerGrid(grid, section.workers, section.timeout, section.retries)
+        if (path / "config.toml").exists():
+            same_run(path, config)
+            resume(path, rounds=config.rounds, engine=engine, on_round=log_round)
+        else:
+            run(config, out=path, directory=directory, engine=engine, on_round=log_round)
 
     return app

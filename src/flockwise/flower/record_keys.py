@@ -11,14 +11,19 @@ from flockwise.errors import InputError
 ACCURACY = ("accuracy", "eval_accuracy", "eval_acc", "val_accuracy", "test_accuracy", "acc")
 LOSS = ("loss", "eval_loss", "val_loss", "test_loss", "test_logloss", "log_loss")
 TRAIN_LOSS = ("train_loss", "loss", "train_logloss")
+_MOST = 1 << 62  # a count above this is as wrong, and would fit no column
 
 
 @dataclass(frozen=True)
-class Terms:
-    """Keys of records and metrics; those of Flower's own strategies by default."""
+class RecordKeys:
+    """Keys of records and metrics; those of Flower's own strategies by default.
+
+    `report` is the array record with what a method asks clients to tell besides their models.
+    """
 
     arrays: str = "arrays"
     config: str = "config"
+    report: str = "report"
     samples: str = "num-examples"
     accuracy: Sequence[str] = field(default=ACCURACY)
     loss: Sequence[str] = field(default=LOSS)
@@ -29,26 +34,31 @@ class Terms:
         records = message.content.array_records
         if self.arrays in records:
             return records[self.arrays]
-        if len(records) != 1:
-            raise InputError(f"its answer has {len(records)} array records; one is expected")
-        return next(iter(records.values()))
+        others = [record for key, record in records.items() if key != self.report]
+        if len(others) != 1:
+            raise InputError(f"its answer has {len(others)} array records; one is expected")
+        return others[0]
+
+    def reported(self, message: Message) -> ArrayRecord:
+        """What the client tells besides; empty if nothing."""
+        found: ArrayRecord = message.content.array_records.get(self.report, ArrayRecord())
+        return found
 
     def count(self, message: Message) -> int:
         """How many samples the answer rests on."""
         value = self.metric(message, (self.samples,))
         if value is None or value != int(value):
             raise InputError(f"its metrics hold no whole number {self.samples!r}")
-        return int(value)
+        return min(max(int(value), -_MOST), _MOST)
 
     def metric(self, message: Message, names: Sequence[str]) -> float | None:
         """The first of these metrics that the answer has."""
         for name in names:
             for record in message.content.metric_records.values():
                 value = record.get(name)
-                if (
-                    isinstance(value, int | float)
-                    and not isinstance(value, bool)
-                    and abs(value) < float("inf")
-                ):
+                if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e308:
                     return float(value)
         return None
+
+
+Terms = RecordKeys  # its name before

@@ -1,0 +1,84 @@
+"""The run directory of a run in a ServerApp: made, or opened again to go on."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flwr.app import ArrayRecord, MetricRecord
+
+from flockwise.config import Config, parse_config
+from flockwise.errors import ConfigError, RunError
+from flockwise.flower.user_apps import IDENTITIES
+from flockwise.runs.runner import environment
+from flockwise.stages.state import State
+from flockwise.store import RunWriter, create_run, open_run, reopen_run
+from flockwise.store.policy import CheckpointPolicy
+
+EvaluateFunction = Callable[[int, ArrayRecord], MetricRecord | None]
+
+_FIXED = (  # what may not change when a run goes on
+    "seed", "data", "split", "model", "training", "strategy", "aggregation", "sampling", "attack", "faults",
+)  # fmt: skip
+_CENTRAL = "flower_central"
+
+
+@dataclass
+class RunDirectory:
+    """Where the run is written and how far it had come; `central` is what `evaluate_fn` measured, by round."""
+
+    writer: RunWriter
+    state: State | None = None
+    identities: str | None = None
+    samples: dict[int, int] = field(default_factory=dict)  # what each client last trained on
+    central: dict[int, dict[str, float]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path, config: Config) -> "RunDirectory":
+        """A new run, or the one in this directory to go on with.
+
+        Every round ends with a checkpoint, for a round over a network costs far more.
+        """
+        policy = CheckpointPolicy(every=1)
+        if not (path / "config.toml").exists():
+            return cls(create_run(path, config.written(), environment(config, Path.cwd()), policy))
+        same_run(path, config)
+        found = open_run(path)
+        newest, about = found.newest_checkpoint(), found.about
+        samples = {int(row["client"]): int(row["train"]) for row in found.clients}
+        writer = reopen_run(path, policy)
+        writer.forget_after(newest.round)
+        writer.events(newest.round, newest.passed_over)
+        writer.about(goal=str(config.rounds))
+        central = {int(r): m for r, m in json.loads(about.get(_CENTRAL, "{}")).items()}
+        state = State.from_arrays(newest.arrays) if newest.arrays else None
+        return cls(writer, state, about.get(IDENTITIES), samples, central)
+
+    def __enter__(self) -> "RunDirectory":
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if error is not None:
+            self.writer.about(state="failed", error=f"{type(error).__name__}: {error}"[:500])
+        self.writer.close()
+
+    def measured(self, round: int, metrics: MetricRecord | None) -> None:
+        """Keep what `evaluate_fn` found after a round."""
+        if metrics is not None:
+            self.central[round] = {k: float(v) for k, v in metrics.items() if isinstance(v, int | float)}
+            self.writer.about(**{_CENTRAL: json.dumps(self.central)})
+
+
+def same_run(path: Path, config: Config) -> None:
+    """Refuse to go on with a run under another config; only the number of rounds may change."""
+    found = open_run(path)
+    try:
+        before = parse_config(found.config, directory=Path(found.environment.get("directory", "."))).written()
+    except ConfigError as error:
+        raise RunError(f"{path}/config.toml: cannot be gone on with: {error}") from error
+    now = config.written()
+    for section in _FIXED:
+        if before[section] != now[section]:
+            raise RunError(
+                f"{path}: holds a run with another {section}: {before[section]}; choose another directory"
+            )
