@@ -6,7 +6,7 @@ from pathlib import Path
 from flockwise.cli.listing import KINDS, parameters, summaries
 from flockwise.config import schema
 from flockwise.papers import PAPERS, rows_of
-from flockwise.papers.fresh import current_results
+from flockwise.papers.current import current_results
 from flockwise.papers.verdicts import NOT_RUN, claim_verdicts
 
 HERE = Path(__file__).parent

@@ -1,37 +1,95 @@
-"""Federated learning for clients that differ: find the flocks, train a model for each, keep the wolves out."""
+"""Federated learning for clients that differ: find the flocks, train a model for each, keep the wolves out.
+
+    import flockwise as fw
+
+    clients = fw.splits.label_swap(fw.data.digits(), clients=20, groups=4, seed=1)
+    run = fw.run(fw.flic(warmup=10, rule=fw.median()), clients, model=fw.models.mlp, rounds=30)
+    run.metrics, run.flocks, run.model(flock=0), run.report()
+
+Methods: fedavg, fl_hc, cfl, byzantine_cfl, flic, communities, ifca, mini_fl, custom. Rules: mean, median, krum, ...
+Pieces live in the modules data, splits, models, attacks, aggregation, similarity, clustering, stages.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from flockwise import aggregation, attacks, clustering, data, metrics, models, similarity, splits, stages
+    from flockwise.aggregation import (
+        Rule,
+        bulyan,
+        centered_clipping,
+        fltrust,
+        geometric_median,
+        krum,
+        mean,
+        median,
+        multi_krum,
+        norm_bound,
+        trimmed_mean,
+    )  # fmt: skip
+    from flockwise.clustering import Agglomerative, Bipartition, KMeansElbow, Leiden, Louvain
     from flockwise.config import Config, load_config
     from flockwise.data import Federation
-    from flockwise.runs import Progress, fork, load_model, resume, run
-    from flockwise.store import Run, list_runs, open_run
+    from flockwise.engine import Engine, Local
+    from flockwise.runs import Progress, Run, fork, list_runs, load_model, open_run, resume, run
+    from flockwise.server import Gate, Server
+    from flockwise.stages import Method, Report, Setting, State
+    from flockwise.strategies import (
+        byzantine_cfl,
+        cfl,
+        communities,
+        custom,
+        fedavg,
+        fl_hc,
+        flic,
+        ifca,
+        mini_fl,
+        strategy,
+    )  # fmt: skip
+    from flockwise.training import SGD, Adam
 
 _HOMES = {
-    "Config": "flockwise.config",
-    "load_config": "flockwise.config",
-    "Federation": "flockwise.data",
-    "Progress": "flockwise.runs",
-    "fork": "flockwise.runs",
-    "load_model": "flockwise.runs",
-    "resume": "flockwise.runs",
-    "run": "flockwise.runs",
-    "Run": "flockwise.store",
-    "list_runs": "flockwise.store",
-    "open_run": "flockwise.store",
-}
+    "flockwise.aggregation": (
+        "Rule", "bulyan", "centered_clipping", "fltrust", "geometric_median", "krum", "mean", "median", "multi_krum",
+        "norm_bound", "trimmed_mean",
+    ),
+    "flockwise.clustering": ("Agglomerative", "Bipartition", "KMeansElbow", "Leiden", "Louvain"),
+    "flockwise.config": ("Config", "load_config"),
+    "flockwise.data": ("Federation",),
+    "flockwise.engine": ("Engine", "Local"),
+    "flockwise.runs": ("Progress", "Run", "fork", "list_runs", "load_model", "open_run", "resume", "run"),
+    "flockwise.server": ("Gate", "Server"),
+    "flockwise.stages": ("Method", "Report", "Setting", "State"),
+    "flockwise.strategies": (
+        "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
+    ),
+    "flockwise.training": ("SGD", "Adam"),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = (
+    "aggregation", "attacks", "clustering", "data", "metrics", "models", "similarity", "splits", "stages",
+)  # fmt: skip
 
 __all__ = [
-    "Config", "Federation", "Progress", "Run", "fork", "list_runs", "load_config", "load_model", "open_run", "resume", "run",
+    "SGD", "Adam", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow", "Leiden",
+    "Local", "Louvain", "Method", "Progress", "Report", "Rule", "Run", "Server", "Setting", "State", "aggregation",
+    "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering", "communities", "custom", "data",
+    "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum", "list_runs", "load_config",
+    "load_model", "mean", "median", "metrics", "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume",
+    "run", "similarity", "splits", "stages", "strategy", "trimmed_mean",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    # Names are imported when first used, so that `flockwise --help` does not load torch.
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
+    if name in _MODULES:
+        return import_module(f"flockwise.{name}")
     raise AttributeError(f"module 'flockwise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

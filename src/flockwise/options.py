@@ -22,6 +22,7 @@ NOT_SET = "none"  # how None is written in TOML
 
 Count = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
+Several = Annotated[int, Field(ge=2)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -42,15 +43,23 @@ def options_of(function: Callable[..., Any], given: frozenset[str] = frozenset()
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[name] = (_described(hints.get(name, Any)), default)
     settings = ConfigDict(
-        extra="allow" if open_ended else "forbid", allow_inf_nan=False, arbitrary_types_allowed=True, frozen=True,
+        extra="allow" if open_ended else "forbid",
+        allow_inf_nan=False,
+        arbitrary_types_allowed=True,
+        frozen=True,
         strict=True,
     )
-    model: type[BaseModel] = create_model(getattr(function, "__name__", "Options"), __config__=settings, **fields)
+    model: type[BaseModel] = create_model(
+        getattr(function, "__name__", "Options"), __config__=settings, **fields
+    )
     return model
 
 
 def resolved(
-    function: Callable[..., Any], values: Mapping[str, Any], given: frozenset[str] = frozenset(), prefix: str = ""
+    function: Callable[..., Any],
+    values: Mapping[str, Any],
+    given: frozenset[str] = frozenset(),
+    prefix: str = "",
 ) -> dict[str, Any]:
     """Checked values with the defaults filled in, ready to call the function with."""
     model = validated(options_of(function, given), values, prefix)
@@ -67,7 +76,10 @@ def written(value: Any) -> Any:
         return [written(item) for item in value]
     if isinstance(value, str | bool | int | float):
         return value
-    return getattr(value, "name", None) or f"{value.__module__}:{getattr(value, '__qualname__', type(value).__name__)}"
+    return (
+        getattr(value, "name", None)
+        or f"{value.__module__}:{getattr(value, '__qualname__', type(value).__name__)}"
+    )
 
 
 def validated(model: type[M], values: Mapping[str, Any], prefix: str = "") -> M:
@@ -169,7 +181,9 @@ def _line(model: type[BaseModel], fault: Any, prefix: str) -> tuple[str, str]:
         elif isinstance(part, int):
             path.append(str(part))
     if fault["type"] == "missing":
-        return prefix + ".".join([*path, *([] if path else [str(fault["loc"][-1])])]), "is needed, and has no default"
+        return prefix + ".".join(
+            [*path, *([] if path else [str(fault["loc"][-1])])]
+        ), "is needed, and has no default"
     return f"{prefix}{'.'.join(path)} = {shown(fault['input'])}", _told(fault)
 
 
@@ -185,13 +199,18 @@ _RULES = {  # in our own words: every message says what a value must be
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number"),
     **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
     **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
-    **dict.fromkeys(("list_type", "tuple_type"), "must be a list"),
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be a section, such as {{name = ...}}"),
+    **dict.fromkeys(("list_type", "tuple_type", "sequence_str"), "must be a list"),
+    **dict.fromkeys(
+        ("dict_type", "model_type", "model_attributes_type"), "must be a section, such as {{name = ...}}"
+    ),
 }
 
 
 def _told(fault: Any) -> str:
     rule = _RULES.get(fault["type"])
+    if fault["type"] == "is_instance_of":
+        kind = fault["ctx"]["class"]
+        return "must be a list" if kind == "Sequence" else f"must be of the type {kind}"
     if rule is None:
         return str(fault["msg"][0].lower() + fault["msg"][1:])
     return rule.format(**{key: _number(value) for key, value in fault.get("ctx", {}).items()})

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -38,7 +38,10 @@ class Piece:
 
     def __post_init__(self) -> None:
         # help(), tab completion and inspect show the function's own name, text and signature
-        own = {name: getattr(self.function, name, None) for name in ("__name__", "__qualname__", "__module__", "__doc__")}
+        own = {
+            name: getattr(self.function, name, None)
+            for name in ("__name__", "__qualname__", "__module__", "__doc__")
+        }
         vars(self).update(own, __wrapped__=self.function, __signature__=readable_signature(self.function))
 
     def __repr__(self) -> str:
@@ -48,7 +51,7 @@ class Piece:
         """Call the function."""
         return self.function(*arguments, **options)
 
-    def __get__(self, instance: object, owner: type | None = None) -> "Piece":
+    def __get__(self, instance: object, owner: type | None = None) -> Self:
         """Nothing is bound; having it makes help() take the piece for the function that it is."""
         return self
 
@@ -61,7 +64,8 @@ class Piece:
     def defaults(self) -> dict[str, Any]:
         """Every option by name with its default; `...` where there is none."""
         return {
-            name: ... if field.is_required() else field.default for name, field in self.options.model_fields.items()
+            name: ... if field.is_required() else field.default
+            for name, field in self.options.model_fields.items()
         }
 
     def resolved(self, values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -81,10 +85,10 @@ class Registry(Mapping[str, P], Generic[P]):
         self._looked = False
 
     def add(self, piece: P) -> P:
-        """Register a piece; the decorators do this. No piece from elsewhere takes the place of one from the folder."""
-        before = self._pieces.get(piece.name)
-        if before is None or self._owns(piece):
-            if before is not None and self._owns(before) and _place(before) != _place(piece):
+        """Register a piece of the folder; the decorators do this. One of a user's goes by module:name instead."""
+        if self._owns(piece):
+            before = self._pieces.get(piece.name, piece)
+            if _place(before) != _place(piece):
                 raise PluginError(f"{piece.name!r} is the name of both {_place(before)} and {_place(piece)}")
             self._pieces[piece.name] = piece
         return piece
@@ -122,8 +126,10 @@ class Registry(Mapping[str, P], Generic[P]):
             if not module.ispkg:
                 importlib.import_module(f"{self._package}.{module.name}")
         self._pieces = dict(sorted(self._pieces.items()))
-        for function in (piece.function for piece in self._pieces.values() if self._owns(piece)):
-            if isinstance(vars(folder).get(function.__name__), ModuleType | None):  # or the file would hide its piece
+        for function in (piece.function for piece in self._pieces.values()):
+            if isinstance(
+                vars(folder).get(function.__name__), ModuleType | None
+            ):  # or the file would hide its piece
                 found = getattr(sys.modules[function.__module__], function.__name__, function)
                 setattr(folder, function.__name__, found)
 
@@ -135,9 +141,18 @@ def _place(piece: Piece) -> str:
     return f"{piece.function.__module__}:{piece.function.__qualname__}"
 
 
+OWN = "own"  # what a config calls a piece that only Python can make again
+
+
 def config_name(function: Callable[..., Any]) -> str:
-    """The name in configs of a function or class: trimmed_mean is trimmed-mean."""
-    return function.__name__.replace("_", "-")
+    """The name in configs of a function or class: trimmed_mean is trimmed-mean, one of a user's is module:name.
+
+    One that cannot be found by such a name (made inside another function) is the user's own.
+    """
+    module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "<unnamed>")
+    if module.partition(".")[0] == "flockwise":
+        return function.__name__.replace("_", "-")
+    return OWN if "<" in name or "." in name else f"{module}:{name}"
 
 
 def first_parameters(function: Callable[..., Any], count: int) -> frozenset[str]:

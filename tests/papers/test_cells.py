@@ -48,7 +48,7 @@ def test_cells_are_the_same_at_every_scale(name: str) -> None:
 
 def test_full_scale_cells_differ_from_each_other() -> None:
     paper = PAPERS["mini-fl"]
-    hashes = [digest(config_of(paper.folder, c.config, c.overrides, 0)) for c in paper.cells("full")]
+    hashes = [digest(paper.folder, c.config, c.overrides, 0) for c in paper.cells("full")]
     assert len(set(hashes)) == len(hashes)
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from flockwise.papers import PAPERS, Cell, Plan, missing, run_cells
 from flockwise.papers.configs import config_of
-from flockwise.papers.fresh import current_results
+from flockwise.papers.current import current_results
 from flockwise.papers.results import read_result, result_path, write_result
-from flockwise.simulation import run
+from flockwise.runs import run
 
 
 def _plan(tmp_path: Path, table: str = "1", name: str = "byzantine-cfl") -> Plan:
@@ -82,7 +82,7 @@ def test_a_file_that_is_no_result_is_passed_over(tmp_path: Path) -> None:
 def test_results_of_another_config_or_of_no_cell_are_not_shown(tmp_path: Path) -> None:
     plan = _plan(tmp_path, "Figure 1", "flic")
     first, second = run_cells(plan, missing(plan))
-    write_result(plan.results, type(first)(**{**vars(first), "config_hash": "another"}))
+    write_result(plan.results, type(first)(**{**vars(first), "config_hash": "another", "curves": {"global": [1.0]}}))
     write_result(plan.results, type(first)(**{**vars(first), "cell": "of an older version"}))
     assert list(current_results(plan.paper, plan.results)) == [second]
 

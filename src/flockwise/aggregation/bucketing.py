@@ -28,6 +28,9 @@ def _buckets(count: int, s: int = 2, **options: Any) -> int:
     cost="one pass",
     leaves=_buckets,
     example={"s": 2, "seed": 3},
+    translates=False,  # which updates share a bucket depends on what they hold
+    scales=False,
+    exact_order=True,
 )
 def bucketing(
     updates: Any, s: Annotated[Count, "updates in a bucket"] = 2, seed: int | np.random.Generator = 0

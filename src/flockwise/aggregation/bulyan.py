@@ -31,6 +31,8 @@ def _fewest(f: int = 0, **options: Any) -> int:
     cost="pairwise distances and a sort, K^2 d",
     minimum=_fewest,
     example={"f": 1},
+    bounded=True,
+    mean_with={"f": 0},
 )
 def bulyan(updates: Any, f: int) -> Vector:
     """Select K - 2f updates by repeated Krum, then average the K - 4f values closest to their median.

@@ -23,7 +23,10 @@ Radius = Annotated[NonNegative, "longest allowed length"]
     tolerates="f < K / 2, each pulls at most radius / K a step",
     cost="two passes a step",
     minimum=majority,
-    example={"radius": 100.0},
+    example={"radius": 2.0},
+    translates=False,
+    scales=False,
+    bounded=True,
 )
 def centered_clipping(
     updates: Any, radius: Radius, start: Any = None, steps: Annotated[Count, "iterations"] = 3

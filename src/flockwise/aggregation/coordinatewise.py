@@ -22,6 +22,8 @@ from flockwise.types import Vector
     tolerates="f < K / 2",
     cost="a sort of each coordinate, K log K d",
     minimum=majority,
+    bounded=True,
+    exact_order=True,
 )
 def median(updates: Any) -> Vector:
     """The median of every coordinate; the mean of the middle two for an even number of clients."""
@@ -41,6 +43,9 @@ def _trimmed(f: int = 0, trim: float = 0.1, **options: Any) -> int:
     tolerates="f <= trim K",
     cost="a sort of each coordinate, K log K d",
     minimum=_trimmed,
+    example={"trim": 0.2},
+    bounded=True,
+    mean_with={"trim": 0.0},
 )
 def trimmed_mean(
     updates: Any, trim: Annotated[float, Field(ge=0, lt=0.5), "fraction dropped at each end"] = 0.1

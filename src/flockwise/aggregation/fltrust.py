@@ -20,6 +20,9 @@ from flockwise.types import Vector
     tolerates="any f",
     cost="three passes",
     translates=False,
+    scales=False,
+    within=False,
+    bounded=True,
 )
 def fltrust(updates: Any, root: Any) -> Vector:
     """The mean of the updates scaled to the root's length, weighted by their cosine with it where positive.

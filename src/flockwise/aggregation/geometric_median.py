@@ -27,6 +27,7 @@ PAIRWISE = 200
     tolerates="f < K / 2 (given weights: less than half of the weight)",
     cost="K^2 d",
     minimum=majority,
+    bounded=True,
 )
 def geometric_median(
     updates: Any,

@@ -38,6 +38,8 @@ def _fewest_of_many(f: int = 0, m: int | None = None, strict: bool | None = None
     cost="all pairwise distances, K^2 d",
     minimum=_fewest,
     example={"f": 2},
+    bounded=True,
+    exact_order=True,
 )
 def krum(updates: Any, f: int, strict: Strict = None, neighbours: Neighbours = "paper") -> Vector:
     """The one update with the lowest sum of squared distances to its K - f - 2 nearest others.
@@ -58,6 +60,8 @@ def krum(updates: Any, f: int, strict: Strict = None, neighbours: Neighbours = "
     cost="all pairwise distances, K^2 d",
     minimum=_fewest_of_many,
     example={"f": 2},
+    bounded=True,
+    mean_with={"f": 0},
 )
 def multi_krum(
     updates: Any,

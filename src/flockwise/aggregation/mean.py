@@ -8,7 +8,7 @@ from flockwise.kernels.combine import weighted_sum
 from flockwise.types import Vector
 
 
-@rule("weighted mean of the updates", tolerates="no attacker", cost="one pass", weighted=True)
+@rule("weighted mean of the updates", tolerates="no attacker", cost="one pass", weighted=True, mean_with={})
 def mean(updates: Any, weights: Any = None) -> Vector:
     """The mean of the clients' updates; weights are scaled to sum to one.
 

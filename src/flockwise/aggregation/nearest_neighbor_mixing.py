@@ -27,6 +27,7 @@ def _fewest(f: int = 0, **options: Any) -> int:
     cost="distances and a product, K^2 d",
     minimum=_fewest,
     example={"f": 1},
+    mean_with={"f": 0},
 )
 def nearest_neighbor_mixing(updates: Any, f: int) -> Updates:
     """A matrix whose rows are the means of the K - f updates nearest to each update, itself included."""

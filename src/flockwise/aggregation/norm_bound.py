@@ -17,7 +17,10 @@ from flockwise.types import Vector
     "mean of updates shortened to a radius",
     tolerates="each client pulls at most radius / K",
     cost="two passes",
-    example={"radius": 1000.0},
+    example={"radius": 2.0},
+    translates=False,
+    scales=False,
+    bounded=True,
 )
 def norm_bound(updates: Any, radius: Radius) -> Vector:
     """The mean of the updates, each shortened to the radius if it is longer."""

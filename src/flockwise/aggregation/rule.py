@@ -46,7 +46,10 @@ class RulePiece(Piece):
     `minimum(f, **options)` is the least number of clients that the rule takes, or with which it stands f
     attackers; a config that samples fewer cannot keep its promise. `leaves(count, **options)` is how many
     updates a pre-aggregation makes of `count`. `example` are options to try it with, for the tests that every rule
-    passes; `translates` and `scales` say whether moving or scaling all updates does so to the result.
+    passes. What these tests hold a rule to, it says itself: `translates` and `scales`, whether moving or scaling all
+    updates does so to the result; `within`, that no number of the result leaves the range of the updates' and zero;
+    `bounded`, that one client alone cannot pull the result as far as it likes; `exact_order`, that another order of
+    clients gives the same bits and not only the same up to rounding; `mean_with`, options with which it is the mean.
     """
 
     needs: str = "K >= 1"
@@ -58,6 +61,10 @@ class RulePiece(Piece):
     example: Mapping[str, Any] = field(default_factory=dict)
     translates: bool = True
     scales: bool = True
+    within: bool = True
+    bounded: bool = False
+    exact_order: bool = False
+    mean_with: Mapping[str, Any] | None = None
 
     @property
     def wants(self) -> frozenset[str]:
@@ -65,7 +72,7 @@ class RulePiece(Piece):
         return GIVEN & set(inspect.signature(self.function).parameters)
 
     @overload
-    def __call__(self, updates: Any, /, **options: Any) -> Vector: ...
+    def __call__(self, updates: Any, /, *more: Any, **options: Any) -> Vector: ...
 
     @overload
     def __call__(
@@ -86,7 +93,9 @@ PRE_AGGREGATIONS: Registry[RulePiece] = Registry("flockwise.aggregation")
 
 def rule(summary: str, **contract: Any) -> Callable[[Callable[..., Any]], RulePiece]:
     """Makes a function an aggregation rule; `contract` are fields of RulePiece."""
-    return lambda function: RULES.add(as_rule(function, **{"weighted": False, "summary": summary, **contract}))
+    return lambda function: RULES.add(
+        as_rule(function, **{"weighted": False, "summary": summary, **contract})
+    )
 
 
 def pre_aggregation(summary: str, **contract: Any) -> Callable[[Callable[..., Any]], RulePiece]:

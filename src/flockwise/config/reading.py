@@ -12,7 +12,12 @@ from flockwise.options import validated
 
 
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
-    """Read a TOML file, apply `key=value` overrides, check everything."""
+    """Read a TOML file, apply `key=value` overrides, check everything, fill everything in."""
+    return resolve(said_config(path, overrides), Path(path).parent)
+
+
+def said_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
+    """What a file and its overrides say themselves; options of pieces are neither checked nor filled in."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -21,17 +26,21 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also of numbers with thousands of digits
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
-    return parse_config(content, overrides, Path(path).parent)
+    return _said(content, overrides)
 
 
 def parse_config(
     content: Mapping[str, Any], overrides: Iterable[str] = (), directory: Path | None = None
 ) -> Config:
     """Check a config given as a mapping; `directory` is where a user's own pieces are looked for."""
+    return resolve(_said(content, overrides), directory)
+
+
+def _said(content: Mapping[str, Any], overrides: Iterable[str]) -> Config:
     merged = _copy(content)
     for override in overrides:
         _override(merged, override)
-    return resolve(validated(Config, merged), directory)
+    return validated(Config, merged)
 
 
 def _override(content: dict[str, Any], override: str) -> None:

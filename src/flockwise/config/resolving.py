@@ -10,10 +10,9 @@ from flockwise.attacks import ATTACKS
 from flockwise.config.sections import Config, OpenSection, PreAggregation
 from flockwise.errors import ConfigError, PluginError
 from flockwise.options import resolved
-from flockwise.registry import Piece
+from flockwise.registry import OWN, Piece, first_parameters
 from flockwise.splits import SPLITS
 from flockwise.splits.contract import GIVEN as GIVEN_TO_SPLITS
-from flockwise.registry import first_parameters
 from flockwise.strategies import Method, find_strategy
 
 Resolve = Callable[[Config, Path | None], Config]
@@ -37,16 +36,27 @@ def resolve(config: Config, directory: Path | None) -> Config:
 def rule_of(config: Config, directory: Path | None) -> Rule:
     """The aggregation rule of a config."""
     section = config.aggregation
-    steps = [step if isinstance(step, str) else {"name": step.name, **step.parameters} for step in section.before]
+    steps = [
+        step if isinstance(step, str) else {"name": step.name, **step.parameters} for step in section.before
+    ]
     return rule_from(
-        {"name": section.name, "attackers": section.attackers, "before": steps, **section.parameters}, directory
+        {"name": section.name, "attackers": section.attackers, "before": steps, **section.parameters},
+        directory,
     )
 
 
 def method_of(config: Config, directory: Path | None) -> Method:
     """The method of a config, with its rule."""
+    for section, name in (("strategy", config.strategy.name), ("aggregation", config.aggregation.name)):
+        if name == OWN:
+            raise ConfigError(
+                f"{section}.name = 'own': this run was given its method in Python; pass it again, as in "
+                "flockwise.resume(path, method=...)"
+            )
     strategy = find_strategy(config.strategy.name, directory)
-    method: Method = strategy(rule=rule_of(config, directory), **_found_here(config.strategy.parameters, directory))
+    method: Method = strategy(
+        rule=rule_of(config, directory), **_found_here(config.strategy.parameters, directory)
+    )
     return method
 
 
@@ -70,13 +80,13 @@ def _with(config: Config, section: str, options: dict[str, Any]) -> Config:
 def _data(config: Config, directory: Path | None) -> Config:
     from flockwise.data import DATASETS
 
-    if config.data.name != "own":
+    if config.data.name != OWN:
         plugins.find("datasets", config.data.name, DATASETS, directory)
     return config
 
 
 def _split(config: Config, directory: Path | None) -> Config:
-    if config.data.name == "own":
+    if config.data.name == OWN:
         return config
     split = plugins.find("splits", config.split.name.replace("-", "_"), SPLITS, directory)
     function = split.function if isinstance(split, Piece) else split
@@ -89,7 +99,7 @@ def _split(config: Config, directory: Path | None) -> Config:
 
 
 def _model(config: Config, directory: Path | None) -> Config:
-    if config.model.name != "own":
+    if config.model.name != OWN:
         from flockwise.models import MODELS
 
         plugins.find("models", config.model.name, MODELS, directory)
@@ -106,8 +116,10 @@ def _training(config: Config, directory: Path | None) -> Config:
 
 
 def _aggregation(config: Config, directory: Path | None) -> Config:
+    if config.aggregation.name == OWN:
+        return config
     rule = rule_of(config, directory)
-    if "root" in rule.piece.wants and not config.root.samples and config.data.name != "own":
+    if "root" in rule.piece.wants and not config.root.samples and config.data.name != OWN:
         raise ConfigError(
             f"root.samples = 0: aggregation.name = {rule.name!r} needs clean data on the server, such as 100"
         )
@@ -120,7 +132,11 @@ def _aggregation(config: Config, directory: Path | None) -> Config:
 def _enough_clients(config: Config, rule: Rule, directory: Path | None) -> None:
     """Whether as many clients take part as the rule needs to keep its promise."""
     clients, attackers = config.split.clients, config.aggregation.attackers
-    if clients is None or not find_strategy(config.strategy.name, directory).rule_sees_all:
+    if (
+        clients is None
+        or config.strategy.name == OWN
+        or not find_strategy(config.strategy.name, directory).rule_sees_all
+    ):
         return
     taking_part = max(round(clients * config.sampling.fraction), 1)
     expected = int((attackers if attackers < 1 else attackers / clients) * taking_part + 1e-9)
@@ -136,13 +152,16 @@ def _enough_clients(config: Config, rule: Rule, directory: Path | None) -> None:
 
 
 def _strategy(config: Config, directory: Path | None) -> Config:
+    if config.strategy.name == OWN:
+        return config
     strategy = find_strategy(config.strategy.name, directory)
     options = strategy.resolved(config.strategy.parameters, "strategy.")
-    try:
-        rule_of(config, directory)
-    except (ConfigError, PluginError):
-        return config  # told already
-    method_of(config, directory)  # choices that do not go together are told here, never in mid-run
+    if config.aggregation.name != OWN:
+        try:
+            rule_of(config, directory)
+        except (ConfigError, PluginError):
+            return config  # told already
+        method_of(config, directory)  # choices that do not go together are told here, never in mid-run
     if options.get("judge") == "root" and not config.root.samples:
         raise ConfigError(
             "root.samples = 0: strategy.judge = 'root' needs clean data on the server, such as 100"
@@ -155,7 +174,11 @@ def _attack(config: Config, directory: Path | None) -> Config:
     chosen = section.clients
     if section.name == "none":
         if chosen:
-            raise ConfigError(f"attack.clients = {chosen}: nobody attacks; say how with attack.name, or leave it out")
+            raise ConfigError(
+                f"attack.clients = {chosen}: nobody attacks; say how with attack.name, or leave it out"
+            )
+        return config
+    if section.name == OWN:
         return config
     attack = plugins.find("attacks", section.name, ATTACKS, directory)
     function = attack.function if isinstance(attack, Piece) else attack
@@ -164,16 +187,21 @@ def _attack(config: Config, directory: Path | None) -> Config:
         raise ConfigError(
             f"attack.clients = {chosen}: nobody would attack; say how many do, or attack.name = 'none'"
         )
-    if clients is not None and isinstance(chosen, list):
+    if clients is not None:
+        _among(chosen, clients)
+    return _with(config, "attack", options)
+
+
+def _among(chosen: int | float | list[int], clients: int) -> None:
+    """Whether attackers, as a count, a share or a list, are among so many clients."""
+    if isinstance(chosen, list):
         wrong = [client for client in chosen if not 0 <= client < clients]
         if wrong:
             raise ConfigError(f"attack.clients = {wrong[0]}: must lie between 0 and {clients - 1}")
-    elif clients is not None and not isinstance(chosen, list):
-        if chosen < 0 or (chosen >= 1 and (int(chosen) > clients or chosen != int(chosen))):
-            raise ConfigError(
-                f"attack.clients = {chosen}: must be a count of at most {clients}, a share below 1, or a list"
-            )
-    return _with(config, "attack", options)
+    elif chosen < 0 or (chosen >= 1 and (int(chosen) > clients or chosen != int(chosen))):
+        raise ConfigError(
+            f"attack.clients = {chosen}: must be a count of at most {clients}, a share below 1, or a list"
+        )
 
 
 def _faults(config: Config, directory: Path | None) -> Config:

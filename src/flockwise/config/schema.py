@@ -22,7 +22,7 @@ def schema() -> dict[str, Any]:
         "Split": SPLITS, "StrategySection": STRATEGIES, "Aggregation": RULES, "PreAggregation": PRE_AGGREGATIONS,
         "Attack": ATTACKS,
     }.items():  # fmt: skip
-        sections[name] = _named(sections[name], pieces)
+        sections[name] = _named(sections[name], pieces)  # type: ignore[arg-type]
     _none_in_words(whole)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole}
 
@@ -34,12 +34,16 @@ def _named(section: dict[str, Any], pieces: Mapping[str, Piece]) -> dict[str, An
     cases = [_case(own, {"const": name}, {}) for name in sorted(others)]
     cases += [_case(own, {"const": piece.name}, _options(piece)) for piece in pieces.values()]
     cases.append(_case(own, _OWN, None))
-    fields = {key: value for key, value in section.items() if key not in ("additionalProperties", "properties")}
+    fields = {
+        key: value for key, value in section.items() if key not in ("additionalProperties", "properties")
+    }
     return {**fields, "properties": own, "oneOf": cases}
 
 
-def _case(own: Mapping[str, Any], name: Mapping[str, Any], options: Mapping[str, Any] | None) -> dict[str, Any]:
-    fields = {key: {} for key in own}
+def _case(
+    own: Mapping[str, Any], name: Mapping[str, Any], options: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {key: {} for key in own}
     named = {**fields, "name": dict(name), **(options or {})}
     return {"properties": named, "additionalProperties": options is None}
 

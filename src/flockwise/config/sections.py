@@ -60,7 +60,8 @@ class Model(Section):
         "softmax", description="see `flockwise list models`, or module:function(input_shape, classes)"
     )
     travels: list[str] = Field(
-        ["*"], description="tensors that are sent and averaged, such as 'features.*'; others stay with the client"
+        ["*"],
+        description="tensors that are sent and averaged, such as 'features.*'; others stay with the client",
     )
 
 

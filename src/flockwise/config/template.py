@@ -25,9 +25,7 @@ def template(strategy: str) -> str:
     for name, field in Config.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            sections.append(
-                _section(name, kind, {**_STARTS, **(chosen.start or {})}.get(name, {}), chosen)
-            )
+            sections.append(_section(name, kind, {**_STARTS, **(chosen.start or {})}.get(name, {}), chosen))
         else:
             lines.append(f"{name} = {_toml(field.default if name != 'name' else strategy)}")
     return "\n".join([*lines, "", *sections])

@@ -139,7 +139,10 @@ class LocalEngine(Engine):
 
     def _evaluate_each(self, round: int, rows: Rows) -> Evaluation:
         """Where a part of the model is each client's own, no two of them have the same."""
-        jobs = [{"kind": "test own", "round": round, "client": client, "row": int(row)} for client, row in enumerate(rows)]
+        jobs = [
+            {"kind": "test own", "round": round, "client": client, "row": int(row)}
+            for client, row in enumerate(rows)
+        ]
         for _ in self._run(jobs):  # the results are in shared memory
             pass
         return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
@@ -202,7 +205,9 @@ class LocalEngine(Engine):
         models = job["models"]
         # one model, the usual case, without a copy
         sent = self._models.rows[models if len(models) > 1 else slice(models[0], models[0] + 1)]
-        candidates = sent if work.travel.everything else np.stack([self._whole(client, model) for model in sent])
+        candidates = (
+            sent if work.travel.everything else np.stack([self._whole(client, model) for model in sent])
+        )
         if kind == "validate":
             scores = [work.score(client, "validation", round, model) for model in candidates]
             samples = len(work.data(client, "validation", round)[1])
@@ -230,7 +235,10 @@ class LocalEngine(Engine):
         """A report as one row; the gate is shown NaN where it is not of the shape that was agreed."""
         shapes = self._work.report.shapes if self._work.report else {}
         fits = {name: name in report and report[name].shape == shape for name, shape in shapes.items()}
-        parts = [report[n].ravel() if fits[n] else np.full(int(np.prod(shape)), np.nan) for n, shape in shapes.items()]
+        parts = [
+            report[n].ravel() if fits[n] else np.full(int(np.prod(shape)), np.nan)
+            for n, shape in shapes.items()
+        ]
         return np.concatenate(parts)
 
     def _test(self, job: Job) -> Job:

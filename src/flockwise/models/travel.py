@@ -59,11 +59,13 @@ class Travel:
 
     def part(self, model: Vector) -> Vector:
         """What of a whole model travels."""
-        return model if self.everything else model[self._mask]
+        part: Vector = model if self.everything else model[self._mask]
+        return part
 
     def own(self, model: Vector) -> Vector:
         """What of a whole model stays."""
-        return model[~self._mask]
+        own: Vector = model[~self._mask]
+        return own
 
     def whole(self, part: Vector, own: Vector) -> Vector:
         """A model of what travelled and what stayed."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flockwise.papers.cells import Paper
-from flockwise.papers.fresh import current_results
+from flockwise.papers.current import current_results
 from flockwise.papers.results import Result
 from flockwise.papers.verdicts import (
     BETTER,

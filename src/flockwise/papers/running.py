@@ -12,13 +12,12 @@ from typing import TypedDict
 from flockwise.config import Config
 from flockwise.errors import BusyError, RunError
 from flockwise.papers.cells import Cell, Paper, Prefix
-from flockwise.papers.configs import command, config_of, digest, run_name
+from flockwise.papers.configs import command, config_of, run_name
+from flockwise.papers.current import cell_digest, current_results
 from flockwise.papers.finished import Computed, Finished
-from flockwise.papers.fresh import cell_digest, current_results
 from flockwise.papers.results import Result, read_result, result_path, surroundings, write_result
-from flockwise.papers.twins import decision, idle_twin_of, twin_of
-from flockwise.runs import fork, resume, run
-from flockwise.runs.runner import Progress
+from flockwise.papers.reuse import decision, idle_twin_of, twin_of
+from flockwise.runs import Progress, fork, resume, run
 from flockwise.store import Run, open_run
 
 
@@ -182,7 +181,7 @@ def _prefix(plan: Plan, prefix: Prefix, seed: int, calls: _Calls) -> Run | None:
     saved = "-".join(
         map(str, ats)
     )  # a run that was stopped may have been for other cells, and saved other rounds
-    path = plan.out / "runs" / plan.paper.name / f"prefix-{digest(config)}-at-{saved}"
+    path = plan.out / "runs" / plan.paper.name / f"prefix-{run_name(config)}-at-{saved}"
     done = _started_or_resumed(path, lambda: run(config, out=path, **calls), calls)
     return done if done.state == "finished" else None
 
@@ -211,7 +210,7 @@ def _started_or_resumed(path: Path, start: Callable[[], Run], calls: _Calls) -> 
 def _blank(plan: Plan, cell: Cell, seed: int, config: Config, decided: str | None) -> Result:
     at = cell.prefix.at if cell.prefix else None
     return Result(
-        plan.paper.name, cell.table, cell.name, plan.scale, seed, digest(config, at), {},
+        plan.paper.name, cell.table, cell.name, plan.scale, seed, cell_digest(plan.paper, cell, seed), {},
         command=command(plan.paper.folder, cell.config, cell.overrides, seed), forked_at=at, decided=decided,
         **surroundings(),
     )  # fmt: skip

@@ -16,6 +16,7 @@ from flockwise.data import Federation
 from flockwise.engine import ClientWork, Engine, Local, Opener
 from flockwise.errors import ConfigError, InputError, RunError
 from flockwise.models.initial_models import initial_models
+from flockwise.registry import OWN
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary, choose_attackers
 from flockwise.runs.channel import make_channel
@@ -69,7 +70,13 @@ def assemble(
     federation = brought.clients or make_federation(config, directory, data)
     adversary = make_adversary(config, federation.clients, directory, brought.attack)
     work = make_work(
-        config, directory, data, federation=federation, model=brought.model, adversary=adversary, report=method.report
+        config,
+        directory,
+        data,
+        federation=federation,
+        model=brought.model,
+        adversary=adversary,
+        report=method.report,
     )
     first = first_models(config, work, method, directory, brought.model)
     if state is not None:
@@ -98,7 +105,9 @@ def first_models(
     layout, travel = work.travel.layout, work.travel
     if isinstance(model, nn.Module):  # there is only this one; methods of several models need others
         rng = generator(config.seed, "beginnings")
-        return np.stack([travel.part(m) for m in initial_models(layout.entries, work.first, method.models, rng)])
+        return np.stack(
+            [travel.part(m) for m in initial_models(layout.entries, work.first, method.models, rng)]
+        )
     make = model_factory(config, work.federation, directory, model)
     seeds = [derived_seed(config.seed, "model", i) for i in range(1, method.models)]
     return np.stack([travel.part(m) for m in (work.first, *(layout.read(make(seed)) for seed in seeds))])
@@ -110,6 +119,11 @@ def make_adversary(
     """The attackers of the config, if any; `attack` is one that the user brought."""
     if config.attack.name == "none":
         return None
+    if attack is None and config.attack.name == OWN:
+        raise ConfigError(
+            "attack.name = 'own': this run was given its attack in Python; pass it again, as in "
+            "flockwise.resume(path, attack=...)"
+        )
     if attack is None:
         found: Callable[..., Any] = plugins.find("attacks", config.attack.name, ATTACKS, directory)
         try:

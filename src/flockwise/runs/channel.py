@@ -29,11 +29,15 @@ class Channel:
         for row, client in enumerate(replies.clients.tolist()):
             if client in self.late and replies.round < self.late_round:
                 arrives[row] = False
-            elif self.dropout and not is_root(client):  # the server's own data is at hand
-                if generator(self.seed, "dropout", replies.round, client).random() < self.dropout:
-                    arrives[row] = False
-                    events.append(Event("dropout", "its reply never came", client))
+            elif self._loses(client, replies.round):
+                arrives[row] = False
+                events.append(Event("dropout", "its reply never came", client))
         return replies.rows(arrives), events
+
+    def _loses(self, client: int, round: int) -> bool:
+        if not self.dropout or is_root(client):  # the server's own data is at hand
+            return False
+        return bool(generator(self.seed, "dropout", round, client).random() < self.dropout)
 
 
 def make_channel(config: Config, clients: int) -> Channel:

@@ -10,8 +10,9 @@ from flockwise.attacks import Attack
 from flockwise.data import Federation
 from flockwise.models import MODELS
 from flockwise.options import written
+from flockwise.registry import OWN
 from flockwise.stages.method import Method
-from flockwise.strategies import MEAN, STRATEGIES
+from flockwise.strategies import MEAN
 from flockwise.training import Recipe
 
 
@@ -21,24 +22,29 @@ def config_of(
 ) -> dict[str, Any]:  # fmt: skip
     """The content of a config; `sections` are what was given in words."""
     seed, federated = _federated(clients, seed)
-    rule = method.options.get("rule", MEAN)
-    options = {name: value for name, value in method.options.items() if name != "rule"}
-    if method.name not in STRATEGIES:  # a method of one's own: only Python can make it again
-        options = {}
     content: dict[str, Any] = {
-        "seed": seed, **federated, "model": {"name": _named(model)},
-        "strategy": {"name": method.name if method.name in STRATEGIES else "fedavg", **options},
+        "seed": seed, **federated, "model": {"name": _named(model)}, **method_sections(method),
     }  # fmt: skip
-    if isinstance(rule, Rule):
-        content["aggregation"] = written(rule.section())
     if training is not None:
         content["training"] = training.section()
     if attack is not None:
-        content["attack"] = written(attack.section())
+        content["attack"] = {**written(attack.section()), "name": attack.name or OWN}
     for section, given in sections.items():
         before = content.get(section)
-        content[section] = {**before, **given} if isinstance(before, dict) and isinstance(given, Mapping) else given
+        content[section] = (
+            {**before, **given} if isinstance(before, dict) and isinstance(given, Mapping) else given
+        )
     return content
+
+
+def method_sections(method: Method) -> dict[str, dict[str, Any]]:
+    """The sections that say which method it is, with which rule."""
+    rule = method.options.get("rule", MEAN)
+    options = {name: value for name, value in method.options.items() if name != "rule"}
+    return {
+        "strategy": {"name": method.name, **options},
+        "aggregation": written(rule.section()) if isinstance(rule, Rule) else {},
+    }
 
 
 def _federated(clients: Federation, seed: int | None) -> tuple[int, dict[str, Any]]:

@@ -20,9 +20,10 @@ from flockwise.runs.assembly import Brought, Parts, assemble
 from flockwise.runs.loop import Loop, Progress
 from flockwise.runs.objects import config_of
 from flockwise.runs.recording import recorded
+from flockwise.runs.handle import Run, open_run
 from flockwise.stages.method import Method
 from flockwise.stages.state import State
-from flockwise.store import Run, create_run, open_run, reopen_run
+from flockwise.store import create_run, reopen_run
 from flockwise.store.directory import RunWriter
 from flockwise.store.files import lock
 from flockwise.store.policy import CheckpointPolicy
@@ -109,7 +110,6 @@ def resume(
     state = State.from_arrays(newest.arrays) if newest.arrays else None
     # Nothing of the record is touched before it is clear that the run can go on.
     brought = Brought(clients, model, method, attack, engine)
-    _same_method(found, method)
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     try:
         with reopen_run(path, _policy(config)) as writer:
@@ -173,7 +173,9 @@ def _loop(
     config: Config, parts: Parts, writer: RunWriter, on_round: Callback | None, stop: Callable[[], bool]
 ) -> Loop:
     attackers, work = parts.hazards.attackers, parts.work
-    truth = [ground_truth(federation or work.federation, attackers) for federation in (work.federation, work.later)]
+    truth = [
+        ground_truth(federation or work.federation, attackers) for federation in (work.federation, work.later)
+    ]
 
     def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
         drifted = work.later is not None and closed.round >= config.faults.drift_round
@@ -194,7 +196,9 @@ def _as_config(
     """The config that says what was asked for, checked and complete."""
     if isinstance(what, Method):
         if brought.clients is None:
-            raise InputError("clients: must be given with a method, such as fw.splits.iid(fw.data.digits(), clients=20)")
+            raise InputError(
+                "clients: must be given with a method, such as fw.splits.iid(fw.data.digits(), clients=20)"
+            )
         content = config_of(what, brought.clients, brought.model, training, brought.attack, seed, sections)
         return parse_config(content, overrides, directory)
     if training is not None or brought.attack is not None:
@@ -209,12 +213,6 @@ def _as_config(
     if brought.model is not None:
         content["model"] = {**content.get("model", {}), "name": "own"}
     return parse_config(content, overrides, directory)
-
-
-def _same_method(found: Run, method: Method | None) -> None:
-    """A method that only Python can make must be brought again."""
-    if method is None and found.environment.get("own_method"):
-        raise RunError(f"{found.path}: runs a method made in Python; pass it again, as in resume(path, method=...)")
 
 
 def ground_truth(federation: "Federation", attackers: frozenset[int]) -> np.ndarray | None:

@@ -34,7 +34,9 @@ def load_model(
     config = parse_config(run.config, directory=directory)
     if module is None:
         if config.model.name == "own":
-            raise InputError("module: this run's model was given in Python; pass a module of the same architecture")
+            raise InputError(
+                "module: this run's model was given in Python; pass a module of the same architecture"
+            )
         federation = make_federation(config, directory, Path(data) if data is not None else None)
         module = model_factory(config, federation, directory)(derived_seed(config.seed, "model"))
     made = module if isinstance(module, nn.Module) else module()

@@ -1,6 +1,6 @@
 """The only door for replies: each is admitted, or rejected with a reason; the round goes on either way."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,16 +38,15 @@ class Gate:
         """Sort replies to a plan into admitted and rejected."""
         if isinstance(replies, Replies) and plan.kind == "train":
             return self._admit_columns(plan, replies)
-        fault = self._training_fault if plan.kind == "train" else self._scores_fault
         admitted: dict[int, Any] = {}
         rejected: list[tuple[int | None, str]] = []
         for reply in [replies] if isinstance(replies, Replies) else replies:
-            client = getattr(reply, "client", None)
-            why = self._stranger(plan, reply) or _doubled(client, admitted) or fault(reply, plan.offers[client])  # type: ignore[index]
+            client: Any = getattr(reply, "client", None)
+            why = self._fault(plan, reply, client, admitted)
             if why:
                 rejected.append((_id(client), why))
             else:
-                admitted[client] = reply  # type: ignore[index]
+                admitted[client] = reply
         ordered = tuple(admitted[client] for client in sorted(admitted))
         if plan.kind == "validate":
             return Verdict(ordered, tuple(rejected))
@@ -64,14 +63,22 @@ class Gate:
         for row, client in enumerate(replies.clients.tolist()):
             reply = Reply(client, replies.round, replies.updates[row], int(replies.samples[row]), int(replies.chosen[row]),
                           report={name: column[row] for name, column in replies.reports.items()})  # fmt: skip
-            why = self._stranger(plan, reply) or _doubled(client, rows) or self._training_fault(reply, plan.offers[client])
-            if why:
-                rejected.append((client, why))
+            fault = self._fault(plan, reply, client, rows)
+            if fault:
+                rejected.append((client, fault))
             else:
                 rows[client] = row
         order = np.array([rows[client] for client in sorted(rows)], dtype=np.int64)
         untouched = np.array_equal(order, np.arange(len(replies)))
         return Verdict(replies if untouched else replies.rows(order), tuple(rejected))
+
+    def _fault(self, plan: Plan, reply: Any, client: Any, admitted: Mapping[int, Any]) -> str | None:
+        """Why a reply may not enter; None if it may."""
+        stranger = self._stranger(plan, reply)
+        if stranger or client in admitted:
+            return stranger or "answered twice; the first answer counts"
+        check = self._training_fault if plan.kind == "train" else self._scores_fault
+        return check(reply, plan.offers[client])
 
     def _stranger(self, plan: Plan, reply: object) -> str | None:
         """Why a reply is no answer to this plan at all."""
@@ -119,10 +126,6 @@ class Gate:
         if not _is_whole(reply.samples) or not 0 <= reply.samples <= self.max_samples:
             return f"claims {reply.samples!s:.20} samples"
         return None
-
-
-def _doubled(client: object, admitted: dict[int, Any]) -> str | None:
-    return "answered twice; the first answer counts" if client in admitted else None
 
 
 def _norm(update: np.ndarray) -> float:

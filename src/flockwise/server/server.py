@@ -44,7 +44,9 @@ class Server:
         self._plan: Plan | None = None
         self._present: Mask | None = None
         self._told = False  # whether this round has heard from anybody
-        self._by_hand: list[tuple[int, int]] = []  # clients set apart or released while the round was under way
+        self._by_hand: list[
+            tuple[int, int]
+        ] = []  # clients set apart or released while the round was under way
 
     @property
     def round(self) -> int:
@@ -65,9 +67,7 @@ class Server:
             self._plan = None
         if self._plan is None:
             self._present = None if present is None else np.array(present, dtype=bool)
-            begun = Round(
-                self.state, self.setting, present=self._present, with_root=self.method.needs_root
-            )
+            begun = Round(self.state, self.setting, present=self._present, with_root=self.method.needs_root, before=self.state)
             self._steps = self.method.round.run(begun)
             self._plan, self._told = next(self._steps), False
         return self._plan
@@ -77,7 +77,9 @@ class Server:
         plan = self.ask(self._present)
         assert self._steps is not None
         verdict = self.gate.admit(plan, replies)
-        rejected = tuple(Event("rejected", f"reply rejected: {why}", client) for client, why in verdict.rejected)
+        rejected = tuple(
+            Event("rejected", f"reply rejected: {why}", client) for client, why in verdict.rejected
+        )
         try:
             self._plan, self._told = self._steps.send(Admitted(verdict.admitted, rejected)), True
         except StopIteration as done:

@@ -16,7 +16,9 @@ def cosine(updates: Any) -> Square:
     return from_products(gram(as_updates(updates)))
 
 
-@similarity("1 + cosine, never negative: FLIC", top=2.0, bottom=0.0, from_cosines=lambda cosines: 1.0 + cosines)
+@similarity(
+    "1 + cosine, never negative: FLIC", top=2.0, bottom=0.0, from_cosines=lambda cosines: 1.0 + cosines
+)
 def one_plus_cosine(updates: Any) -> Square:
     """1 + cosine, from 0 for opposite updates to 2 for those that point the same way."""
     return np.asarray(1.0 + cosine(updates))

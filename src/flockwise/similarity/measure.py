@@ -57,9 +57,15 @@ def checked_square(square: Any, clients: int, name: str) -> Square:
     try:
         found = np.asarray(square, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise PluginError(f"similarity {name!r}: returned {type(square).__name__}, not numbers ({error})") from error
+        raise PluginError(
+            f"similarity {name!r}: returned {type(square).__name__}, not numbers ({error})"
+        ) from error
     if found.shape != (clients, clients):
-        raise PluginError(f"similarity {name!r}: returned shape {found.shape}, must be ({clients}, {clients})")
+        raise PluginError(
+            f"similarity {name!r}: returned shape {found.shape}, must be ({clients}, {clients})"
+        )
     if np.isnan(found).any():
-        raise PluginError(f"similarity {name!r}: returned NaN for {int(np.isnan(found).sum())} of {found.size} pairs")
+        raise PluginError(
+            f"similarity {name!r}: returned NaN for {int(np.isnan(found).sum())} of {found.size} pairs"
+        )
     return found

@@ -36,7 +36,7 @@ class Table:
         """A version in which these clients have other rows."""
         arrays = self.arrays()
         columns = (slice(None), clients)
-        changes = [(name, clients, new) for name, new in rows.items()]
+        changes: list[tuple[str, Any, np.ndarray]] = [(name, clients, new) for name, new in rows.items()]
         changes += [(name, columns, new.T) for name, new in rows.items() if name in self._squares]
         self._lost = [(name, part, arrays[name][part]) for name, part, _ in changes]
         for name, part, new in changes:

@@ -1,7 +1,13 @@
 """The stages that rounds are made of; each file holds one kind. `flockwise.strategies` has chains of them."""
 
 from flockwise.stages.attribution import Attribution, Choice, Joint, SendsOne, joint, one_model, own_flock
-from flockwise.stages.average import average, average_groups, average_known, one_model_goes_on, restart_from_sent
+from flockwise.stages.average import (
+    average,
+    average_groups,
+    average_known,
+    one_model_goes_on,
+    restart_from_sent,
+)
 from flockwise.stages.evidence import Known, LatestModels, LatestUpdates, latest_models, this_round
 from flockwise.stages.grouping import Bipartition, Clustered, Found, Grouping
 from flockwise.stages.judging import judge_flocks

@@ -143,7 +143,9 @@ class Choice:
     def relabel(self, state: State, batch: Batch, offers: Sequence[tuple[int, ...]]) -> Labels:
         """A client belongs to the model it picked."""
         labels = state.labels.copy()
-        labels[batch.clients] = [offer[pick] for offer, pick in zip(offers, batch.replies.chosen, strict=True)]
+        labels[batch.clients] = [
+            offer[pick] for offer, pick in zip(offers, batch.replies.chosen, strict=True)
+        ]
         return labels
 
 

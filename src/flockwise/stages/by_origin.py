@@ -63,7 +63,8 @@ class LatestOrigins:
 def _remembered(round: Round) -> Round:
     state, batch = round.state, round.replies
     before = _ORIGINS.get(state) or Origins(
-        np.full((state.clients, len(FEATURES)), np.nan), np.zeros((state.clients, batch.updates.shape[1]), np.float32)
+        np.full((state.clients, len(FEATURES)), np.nan),
+        np.zeros((state.clients, batch.updates.shape[1]), np.float32),
     )
     features = before.features.copy()
     features[batch.clients] = batch.replies.origins

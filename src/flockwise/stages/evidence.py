@@ -124,7 +124,9 @@ class _Models:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "_Models":
-        return cls(Table({name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()}))
+        return cls(
+            Table({name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()})
+        )
 
 
 _LATEST = Slot("latest", _Models)
@@ -146,7 +148,9 @@ class LatestModels:
                 {"models": np.zeros((state.clients, state.models.shape[1]), np.float32),
                  "round": np.zeros(state.clients, np.int64)}
             )  # fmt: skip
-            return round.to(_LATEST.put(state, memory.changed(batch.clients, batch.sent + batch.updates, batch.round)))
+            return round.to(
+                _LATEST.put(state, memory.changed(batch.clients, batch.sent + batch.updates, batch.round))
+            )
 
         return stage("remember models", run, [REPLIES], [_LATEST])
 

@@ -28,7 +28,9 @@ class Found:
     square: Square | None = None  # the similarities (or distances) they were found in
     facts: Mapping[str, float] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    remember: Callable[[State], State] | None = None  # what is kept if the flocks are acted on; their numbers stay
+    remember: Callable[[State], State] | None = (
+        None  # what is kept if the flocks are acted on; their numbers stay
+    )
     detail: Mapping[str, object] = field(default_factory=dict)  # for the event that tells of them
 
     @property

@@ -89,9 +89,13 @@ def _sentenced(round: Round, judge: Judge, marks: dict[int, float]) -> Round:
     named = {f"flock {flock}": mark for flock, mark in marks.items()}
     gone = np.isin(state.labels, judge.hostile(marks)) & state.free
     if not gone.any():
-        return round.noted(events=[Event("judged", f"no flock is hostile by {judge.kind}", detail={"marks": named})])
+        return round.noted(
+            events=[Event("judged", f"no flock is hostile by {judge.kind}", detail={"marks": named})]
+        )
     detail = {"judge": judge.kind, "marks": named, "clients": np.flatnonzero(gone).tolist()}
     told = f"{int(gone.sum())} clients set apart: judged hostile by {judge.kind}"
     apart = np.where(gone, QUARANTINED, state.apart).astype(np.int8)
     labels = np.where(gone, UNPLACED, state.labels)
-    return round.noted(events=[Event("quarantine", told, detail=detail)]).to(replace(state, apart=apart, labels=labels))
+    return round.noted(events=[Event("quarantine", told, detail=detail)]).to(
+        replace(state, apart=apart, labels=labels)
+    )

@@ -59,10 +59,11 @@ class NearestCommunities(SendsOne):
         weights = np.exp(-self.beta * (near - near.min(axis=1, keepdims=True)))
         weights /= weights.sum(axis=1, keepdims=True)
         mixed = np.einsum("qj,qjd->qd", weights, communities.astype(np.float64)[nearest], optimize=True)
-        return mixed.astype(np.float32)
+        return np.asarray(mixed, dtype=np.float32)
 
 
 def _distances(latest: Updates, communities: Models, setting: Setting) -> Square:
     both = np.concatenate([latest, communities])
     layers = setting.layers or ((0, both.shape[1]),)
-    return trusted.function(both, layers, center=latest.mean(axis=0))[: len(latest), len(latest) :]
+    square: Square = trusted.function(both, layers, center=latest.mean(axis=0))
+    return square[: len(latest), len(latest) :]

@@ -18,7 +18,6 @@ from flockwise.stages.state import UNPLACED, State, all_alike, flocks_in
 from flockwise.stages.train import HEARD
 from flockwise.types import Clients, Models
 
-
 Follow = Annotated[NonNegative | None, "move clients that do this much better elsewhere"]
 
 
@@ -45,8 +44,14 @@ def place(follow: float | None = None) -> Stage:
         labels, events = state.labels.copy(), []
         blind = (BLIND.get(state) or Blind(np.zeros(state.clients, dtype=bool))).blind.copy()
         for score in scores:
-            blind[score.client] = np.isnan(score.accuracies).all()  # without data it will choose when it trains
-            best = None if blind[score.client] else _better(score, alive, int(labels[score.client]), follow or 0.0)
+            blind[score.client] = np.isnan(
+                score.accuracies
+            ).all()  # without data it will choose when it trains
+            best = (
+                None
+                if blind[score.client]
+                else _better(score, alive, int(labels[score.client]), follow or 0.0)
+            )
             if best is not None:
                 events.append(_told(score, int(labels[score.client]), best))
                 labels[score.client] = best

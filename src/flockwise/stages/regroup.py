@@ -15,10 +15,13 @@ from flockwise.stages.state import FREE, QUARANTINED, UNPLACED, State, flocks_in
 from flockwise.types import Labels, Models
 
 _FURTHEST = float(np.finfo(np.float32).max)
+EVERY_ROUND = Every()
 Begin = Callable[[State, Labels], Models]  # the models that flocks found anew start from
 
 
-def find_flocks(evidence: Source, grouping: Grouping, schedule: Schedule = Every(), begin: Begin = inherited) -> Stage:  # noqa: B008
+def find_flocks(
+    evidence: Source, grouping: Grouping, schedule: Schedule = EVERY_ROUND, begin: Begin = inherited
+) -> Stage:
     """Compare all known clients anew, when it is time; flocks that stay keep their numbers."""
 
     def run(round: Round) -> Round:
@@ -49,7 +52,9 @@ def _adopted(round: Round, found: Found, schedule: Schedule, begin: Begin) -> Ro
     if not np.array_equal(after, before):
         sizes = np.bincount(found.labels).tolist()
         told = f"{len(sizes)} flocks among {len(found.clients)} clients"
-        round = round.noted(events=[Event("flocks", told, detail={"sizes": sizes, **found.detail, **found.facts})])
+        round = round.noted(
+            events=[Event("flocks", told, detail={"sizes": sizes, **found.detail, **found.facts})]
+        )
     elif found.flocks <= 1 and state.flocks == 1 and not schedule.look(state, round.number + 1):
         round = round.noted(events=[Event("alike", _alike(len(found.clients)), detail=dict(found.facts))])
     return round.to(replace(state, labels=after, models=begin(state, after)))
@@ -76,7 +81,7 @@ def _noted(round: Round, found: Found) -> Round:
 Part = Callable[[Round, int, Found], Round]  # what becomes of a flock in which several were found
 
 
-def split_flocks(evidence: Source, grouping: Grouping, part: Part, schedule: Schedule = Every()) -> Stage:  # noqa: B008
+def split_flocks(evidence: Source, grouping: Grouping, part: Part, schedule: Schedule = EVERY_ROUND) -> Stage:
     """Look inside each flock by itself, when it is time; `part` says what becomes of one that falls apart."""
 
     def run(round: Round) -> Round:
@@ -105,7 +110,9 @@ def all_go_on(round: Round, flock: int, found: Found, begin: Begin = inherited) 
     after = split_inside(round.state, flock, found, keep_stragglers=False)
     gone = found.clients[after[found.clients] != flock]
     detail = {"flock": flock, "clients": gone.tolist(), **found.facts}
-    round = round.noted(events=[Event("split", f"flock {flock} split: {len(gone)} clients leave", detail=detail)])
+    round = round.noted(
+        events=[Event("split", f"flock {flock} split: {len(gone)} clients leave", detail=detail)]
+    )
     state = FOUND.put(round.state, Looked(round.number))
     return round.to(replace(state, labels=after, models=begin(state, after)))
 

@@ -36,7 +36,9 @@ class Report:
         for name, shape in self.shapes.items():
             array = report[name]
             if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu" or array.shape != shape:
-                what = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+                what = (
+                    f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+                )
                 return f"report {name!r} is {what}, must be numbers of shape {shape}"
             if not np.isfinite(array).all():
                 return f"report {name!r} holds NaN or infinite values"

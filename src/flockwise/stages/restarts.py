@@ -67,7 +67,9 @@ class Restarts(Choice):
         losses = tried.losses.copy()
         told = round.replies.replies.losses
         finite = told[np.isfinite(told)]
-        losses[min((since - 1) // self.probe, self.restarts - 1)] = float(np.median(finite)) if len(finite) else np.inf
+        losses[min((since - 1) // self.probe, self.restarts - 1)] = (
+            float(np.median(finite)) if len(finite) else np.inf
+        )
         best = int(losses.argmin()) if since >= self.restarts * self.probe else None
         return round.to(_TRIED.put(round.state, Tried(losses, best)))
 

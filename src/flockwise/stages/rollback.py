@@ -36,17 +36,17 @@ def _of(state: State) -> Snapshots:
 
 
 def keep_snapshots(wanted: bool, every: int = 5) -> Stage:
-    """A snapshot of the joint model every so many rounds until flocks are found; put before the models move."""
+    """The joint model as it was before this round is kept, every so many rounds until flocks are found."""
 
     def run(round: Round) -> Round:
-        state = round.state
-        if FOUND.get(state) is not None:
+        state, start = round.state, round.start
+        if FOUND.get(start) is not None:
             return round
         rounds, models = _of(state)
         spacing = int(np.diff(rounds).max(initial=every))
-        if len(rounds) and state.round - rounds[-1] < spacing:
+        if len(rounds) and start.round - rounds[-1] < spacing:
             return round
-        rounds, models = np.append(rounds, state.round), np.concatenate([models, state.models[:1]])
+        rounds, models = np.append(rounds, start.round), np.concatenate([models, start.models[:1]])
         if len(rounds) > MOST:
             rounds, models = rounds[::2].copy(), models[::2].copy()
         return round.to(_SNAPSHOTS.put(state, Snapshots(rounds, models)))
@@ -73,7 +73,9 @@ def roll_back(wanted: bool) -> Stage:
             best, typical = _best(own, len(past.rounds), len(past.rounds) + position)
             if best < len(past.rounds):
                 models[flock] = past.models[best]
-                events.append(_told(flock, int(past.rounds[best]), typical[best], typical[len(past.rounds) + position]))
+                events.append(
+                    _told(flock, int(past.rounds[best]), typical[best], typical[len(past.rounds) + position])
+                )
         return round.noted(events=events).to(replace(round.state, models=models))
 
     return Stage("roll back", run, frozenset({_SNAPSHOTS})) if wanted else nothing

@@ -1,7 +1,8 @@
 """When flocks are looked for."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,18 +23,24 @@ LOOKED = Slot("looked", Looked)
 FOUND = Slot("found", Looked)
 
 
-class Schedule(Protocol):
+class Schedule(ABC):
     """Decides, at the end of a round, whether to look for flocks, and whether to act on what was found."""
 
+    @abstractmethod
     def look(self, state: State, round: int) -> bool:
         """Whether to look for flocks at the end of this round."""
 
     def act(self, state: State, found: Found) -> tuple[bool, State]:
         """Whether to act on what was found; the state carries what the schedule remembers."""
+        return True, state
+
+    def looks(self, round: Round) -> bool:
+        """The same as `look`, as a condition for `when`."""
+        return self.look(round.state, round.number)
 
 
 @dataclass(frozen=True)
-class Every:
+class Every(Schedule):
     """At the end of round `first`, then every `every` rounds (None: just once), until round `last`.
 
     Just once is the first round from `first` on in which somebody answers: a round that failed comes again.
@@ -50,14 +57,6 @@ class Every:
         if self.every is None:
             return LOOKED.get(state) is None and FOUND.get(state) is None
         return (round - self.first) % self.every == 0
-
-    def act(self, state: State, found: Found) -> tuple[bool, State]:
-        """Always."""
-        return True, state
-
-    def __call__(self, round: Round) -> bool:
-        """As a condition for `when`."""
-        return self.look(round.state, round.number)
 
 
 def once(first: int) -> Every:
@@ -78,7 +77,7 @@ _STABLE = Slot("stable", Stable)
 
 
 @dataclass(frozen=True)
-class WhenStable:
+class WhenStable(Schedule):
     """Once, when the evidence has settled: the flocks found have not changed for `patience` rounds.
 
     Unchanged means an adjusted Rand index of at least `agreement` with the previous round's flocks, on

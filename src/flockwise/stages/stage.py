@@ -51,6 +51,7 @@ class Round:
     present: Mask | None = None  # who can be reached; None: everyone
     with_root: bool = False  # the server's own data trains along
     batch: Batch | None = None  # None: nobody has trained yet, or no reply could be used
+    before: State | None = None  # the state before the round; None: that of now
     roots: Mapping[int, Vector] = field(default_factory=dict)  # the server's own updates, by row of the plan
     facts: Mapping[str, float] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -60,6 +61,11 @@ class Round:
     def number(self) -> int:
         """The number of this round, from 1."""
         return self.state.round + 1
+
+    @property
+    def start(self) -> State:
+        """The state before this round."""
+        return self.before or self.state
 
     @property
     def replies(self) -> Batch:

@@ -26,7 +26,9 @@ class State:
     models: Models  # (flocks, parameters)
     labels: Labels  # (clients,) flock of each client, or UNPLACED
     apart: np.ndarray  # (clients,) int8: FREE, QUARANTINED or CONFIRMED
-    memory: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # read it through a `Slot`
+    memory: Mapping[str, Any] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # read it through a `Slot`
 
     @property
     def clients(self) -> int:
@@ -88,11 +90,13 @@ class Slot(Generic[T]):
         if held is None or isinstance(held, self._kind):
             return held
         if hasattr(self._kind, "from_arrays"):
-            made: T = self._kind.from_arrays(held)
+            made: T = self._kind.from_arrays(held)  # type: ignore[attr-defined]
             return made
         hints = get_type_hints(self._kind)
         whole = {name for name, hint in hints.items() if hint is int or int in get_args(hint)}
-        return self._kind(**{name: int(a[0]) if name in whole else a for name, a in held.items() if name in hints})
+        return self._kind(
+            **{name: int(a[0]) if name in whole else a for name, a in held.items() if name in hints}
+        )
 
     def put(self, state: State, value: T) -> State:
         """The same state with this remembered."""
@@ -104,7 +108,9 @@ def _arrays(held: Any) -> dict[str, np.ndarray]:
         return dict(held.arrays())
     parts = held if isinstance(held, Mapping) else held._asdict()
     return {
-        name: np.array([part]) if isinstance(part, int) else part for name, part in parts.items() if part is not None
+        name: np.array([part]) if isinstance(part, int) else part
+        for name, part in parts.items()
+        if part is not None
     }
 
 

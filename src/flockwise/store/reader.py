@@ -36,6 +36,22 @@ class Newest:
     passed_over: tuple[Event, ...] = ()
 
 
+class Metrics(dict[str, np.ndarray]):
+    """Columns by name; a list of names selects some of them, and printing shows a table."""
+
+    def __getitem__(self, name: Any) -> Any:
+        if isinstance(name, list):
+            return Metrics({"round": self["round"], **{each: self[each] for each in name}})
+        return super().__getitem__(name)
+
+    def __repr__(self) -> str:
+        columns = {name: [f"{value:.4g}" for value in values] for name, values in self.items()}
+        widths = {name: max(map(len, [name, *column])) for name, column in columns.items()}
+        rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
+        pairs = [zip(row, widths.values(), strict=True) for row in rows]
+        return "\n".join("  ".join(text.rjust(width) for text, width in pair) for pair in pairs)
+
+
 class Run:
     """A run directory, read-only. Metrics are read when asked for; `refresh()` looks again."""
 
@@ -123,11 +139,11 @@ class Run:
 
     @property
     def metrics(self) -> Any:
-        """The facts as a data frame indexed by round (a dict of arrays where pandas is not installed)."""
+        """The facts by round: a data frame where pandas is installed, else a table that is read the same way."""
         try:
             import pandas
         except ImportError:
-            return {"round": self.rounds, **self.facts}
+            return Metrics({"round": self.rounds, **self.facts})
         return pandas.DataFrame(self.facts, index=pandas.Index(self.rounds, name="round"))
 
     @cached_property

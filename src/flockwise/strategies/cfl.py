@@ -17,8 +17,20 @@ from pydantic import Field
 
 from flockwise.aggregation import Rule
 from flockwise.options import Count, NonNegative, Positive
-from flockwise.stages import Bipartition, Every, Method, all_go_on, average, chain, largest_goes_on, place, sample
-from flockwise.stages import split_flocks, this_round, train
+from flockwise.stages import (
+    Bipartition,
+    Every,
+    Method,
+    all_go_on,
+    average,
+    chain,
+    largest_goes_on,
+    place,
+    sample,
+    split_flocks,
+    this_round,
+    train,
+)
 from flockwise.strategies.strategy import MEAN, strategy
 
 _PAPER = "Sattler et al., ICASSP 2020"

@@ -17,17 +17,26 @@ import numpy as np
 
 from flockwise.aggregation import Rule
 from flockwise.clustering import louvain, modularity
-from flockwise.options import Count, Positive
 from flockwise.metrics import silhouette
+from flockwise.options import Count, Positive
 from flockwise.similarity import trusted
-from flockwise.stages import Clustered, Every, Method, average_known, chain, find_flocks, latest_models, sample_from_all
-from flockwise.stages import train
+from flockwise.stages import (
+    Clustered,
+    Every,
+    Method,
+    average_known,
+    chain,
+    find_flocks,
+    latest_models,
+    sample_from_all,
+    train,
+)
 from flockwise.stages.neighbours import NearestCommunities
 from flockwise.strategies.strategy import MEAN, strategy
 from flockwise.types import Labels, Square
 
 
-@strategy("Louvain on the newest models, every round")
+@strategy("Louvain on the newest models, every round", example={"attribution": "wnn"})
 def communities(
     *,
     rule: Rule = MEAN,
@@ -41,7 +50,10 @@ def communities(
     """Communities every round; each client is sent what suits it."""
 
     def describe(distances: Square, graph: np.ndarray, labels: Labels) -> dict[str, float]:
-        return {"modularity": modularity(graph, labels, resolution), "silhouette": silhouette(distances, labels)}
+        return {
+            "modularity": modularity(graph, labels, resolution),
+            "silhouette": silhouette(distances, labels),
+        }
 
     alike = Clustered(
         trusted,  # eq. 2

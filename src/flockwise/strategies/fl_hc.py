@@ -13,32 +13,39 @@ model (l.12 says the joint model).
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from flockwise.aggregation import Rule
 from flockwise.clustering import agglomerative, dendrogram
 from flockwise.errors import InputError
-from flockwise.options import Count, Natural, NonNegative
+from flockwise.options import Count, Natural, NonNegative, Several
 from flockwise.similarity import SIMILARITIES
-from flockwise.stages import Clustered, Every, Method, average, chain, everyone, find_flocks, joint, judge_flocks
-from flockwise.stages import keep_snapshots, place, restart_from_sent, roll_back, sample, this_round, train, when
-from flockwise.stages.judging import JudgeAfter, JudgeName, JudgeRatio
-from flockwise.stages.place import Follow
-from flockwise.stages.rollback import RollBack, SnapshotEvery
+from flockwise.stages.attribution import joint
+from flockwise.stages.average import average, restart_from_sent
+from flockwise.stages.evidence import this_round
+from flockwise.stages.grouping import Clustered
+from flockwise.stages.guards import Follow, JudgeAfter, JudgeName, JudgeRatio, RollBack, SnapshotEvery, guards
+from flockwise.stages.method import Method
+from flockwise.stages.regroup import find_flocks
+from flockwise.stages.sampling import everyone, sample
+from flockwise.stages.schedule import Every
+from flockwise.stages.stage import chain, when
+from flockwise.stages.train import train
 from flockwise.strategies.strategy import MEAN, strategy
 
+Threshold = Annotated[NonNegative | Literal["auto"], "the distance at which merging stops; auto finds it"]
+EXAMPLE = {"rounds_before": 2, "repeat": 3}
 
-@strategy("hierarchical clustering of one all-client round", "Briggs, Fan and Andras, IJCNN 2020")
+
+@strategy("hierarchical clustering of one all-client round", "Briggs et al., IJCNN 2020", example=EXAMPLE)
 def fl_hc(
     *,
     rule: Rule = MEAN,
     rounds_before: Annotated[Natural, "n: rounds of FedAvg before the all-client round"] = 10,
     metric: Literal["l1", "l2", "cosine"] = "l1",
     linkage: Literal["average", "complete", "single", "ward"] = "complete",
-    threshold: Annotated[NonNegative | Literal["auto"], "the distance at which merging stops; auto finds it"] = "auto",
+    threshold: Threshold = "auto",
     flocks: Annotated[Count | None, "merge until at most so many are left, instead"] = None,
     min_separation: Annotated[NonNegative, "with auto: flocks less apart than this are not real"] = 3.0,
-    repeat: Annotated[Annotated[int, Field(ge=2)] | None, "cluster again every so many rounds"] = None,
+    repeat: Annotated[Several | None, "cluster again every so many rounds"] = None,
     start: Literal["joint", "members"] = "joint",
     follow: Follow = None,
     judge: JudgeName = "none",
@@ -49,10 +56,7 @@ def fl_hc(
 ) -> Method:
     """FedAvg, an all-client round, clusters, FedAvg inside clusters."""
     if linkage == "ward" and metric != "l2":
-        raise InputError(
-            f"metric = {metric!r}: Ward's linkage adds up squared Euclidean distances; choose metric 'l2', or another "
-            "linkage"
-        )
+        raise InputError(f"metric = {metric!r}: Ward's linkage needs Euclidean distances; choose metric 'l2'")
     if flocks and threshold != "auto":
         raise InputError(f"flocks = {flocks}: cannot go with strategy.threshold; leave one of them out")
     clusters = Clustered(
@@ -63,12 +67,10 @@ def fl_hc(
         draw=lambda away: {"dendrogram": dendrogram(away, linkage)},
     )
     look = Every(rounds_before + 1, repeat)  # l.3
-    snapshots = keep_snapshots(rollback, snapshot_every)
-    fedavg = chain(train(sample), snapshots, average(rule))  # l.19-24, and inside each cluster
+    fedavg = chain(train(sample), average(rule))  # l.19-24, and inside each cluster
     find = find_flocks(this_round, clusters, look)
-    if start == "joint":  # l.12: the round in which everyone trains serves only to find clusters
-        census = chain(train(everyone, joint), snapshots, find)  # l.7-10
-    else:
-        census = chain(train(everyone, joint), snapshots, restart_from_sent, find, average(rule))
-    ends = chain(roll_back(rollback), judge_flocks(judge, judge_after, judge_ratio), place(follow))
-    return Method(chain(when(look, census, otherwise=fedavg), ends))
+    census = chain(train(everyone, joint), find)  # l.7-12: it serves only to find clusters
+    if start == "members":
+        census = chain(train(everyone, joint), restart_from_sent, find, average(rule))
+    ends = guards(follow, judge, judge_after, judge_ratio, rollback, snapshot_every)
+    return Method(chain(when(look.looks, census, otherwise=fedavg), ends))

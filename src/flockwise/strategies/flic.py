@@ -18,15 +18,22 @@ from flockwise.aggregation import Rule
 from flockwise.clustering import louvain, modularity
 from flockwise.options import Count, NonNegative, Positive
 from flockwise.similarity import one_plus_cosine
-from flockwise.stages import Clustered, LatestUpdates, Method, WhenStable, average, chain, find_flocks, judge_flocks
-from flockwise.stages import keep_snapshots, once, place, roll_back, sample, train
-from flockwise.stages.judging import JudgeAfter, JudgeName, JudgeRatio
-from flockwise.stages.place import Follow
-from flockwise.stages.rollback import RollBack, SnapshotEvery
+from flockwise.stages.average import average
+from flockwise.stages.evidence import LatestUpdates
+from flockwise.stages.grouping import Clustered
+from flockwise.stages.guards import Follow, JudgeAfter, JudgeName, JudgeRatio, RollBack, SnapshotEvery, guards
+from flockwise.stages.method import Method
+from flockwise.stages.regroup import find_flocks
+from flockwise.stages.sampling import sample
+from flockwise.stages.schedule import WhenStable, once
+from flockwise.stages.stage import chain
+from flockwise.stages.train import train
 from flockwise.strategies.strategy import MEAN, strategy
 
+EXAMPLE = {"warmup": "auto", "patience": 2, "rollback": True, "judge": "validation"}
 
-@strategy("Louvain on the newest updates, once", "Espinoza Castellon et al., IJCNN 2022")
+
+@strategy("Louvain on the newest updates, once", "Espinoza Castellon et al., IJCNN 2022", example=EXAMPLE)
 def flic(
     *,
     rule: Rule = MEAN,
@@ -60,12 +67,10 @@ def flic(
         chain(
             train(sample),  # l.4, and l.18 inside each flock
             newest.remember,  # l.7
-            keep_snapshots(rollback, snapshot_every),
             average(rule),  # l.9, and l.22 inside each flock
             # l.10-16: each flock starts from w_T
             find_flocks(newest, communities, WhenStable(patience) if warmup == "auto" else once(warmup)),
-            roll_back(rollback),
-            judge_flocks(judge, judge_after, judge_ratio),
-            place(follow),  # section III, for clients never sampled
+            # section III: clients never sampled find their flock; the rest is ours
+            guards(follow, judge, judge_after, judge_ratio, rollback, snapshot_every),
         )
     )

@@ -16,7 +16,10 @@ from flockwise.stages.restarts import Restarts
 from flockwise.strategies.strategy import MEAN, strategy
 
 
-@strategy("k models; each client picks by training loss", "Ghosh et al., NeurIPS 2020")
+@strategy(
+    "k models; each client picks by training loss", "Ghosh et al., NeurIPS 2020",
+    example={"flocks": 2, "restarts": 2, "probe": 2, "warm_start": 1},
+)  # fmt: skip
 def ifca(
     *,
     rule: Rule = MEAN,

@@ -19,8 +19,21 @@ from flockwise.aggregation import Rule
 from flockwise.clustering import louvain
 from flockwise.options import Count
 from flockwise.similarity import one_plus_cosine
-from flockwise.stages import Clustered, LatestUpdates, Method, average_groups, chain, find_flocks, once, one_model
-from flockwise.stages import one_model_goes_on, sample_from_all, train
+from flockwise.stages import (
+    Clustered,
+    Grouping,
+    LatestUpdates,
+    Method,
+    average_groups,
+    chain,
+    find_flocks,
+    once,
+    one_model,
+    one_model_goes_on,
+    sample_from_all,
+    train,
+)
+from flockwise.stages.attribution import OneModel
 from flockwise.stages.by_origin import ByFeature, LatestOrigins, OneModelByBoundaries
 from flockwise.strategies.strategy import MEAN, strategy
 
@@ -32,7 +45,9 @@ _START = {
 }
 
 
-@strategy("a robust rule in groups by place, hour or user", start=_START, rule_sees_all=False)
+@strategy(
+    "a robust rule in groups by place, hour or user", start=_START, rule_sees_all=False, example={"collect": 2}
+)  # fmt: skip
 def mini_fl(
     *,
     rule: Rule = MEAN,
@@ -42,12 +57,19 @@ def mini_fl(
     groups_from: Literal["metadata", "updates"] = "metadata",
 ) -> Method:
     """Groups once, then a robust rule per group and one global model."""
-    if groups_from == "metadata":
-        reports, by_feature, serve = LatestOrigins(), ByFeature(most_groups), OneModelByBoundaries()
-        find = chain(reports.remember, find_flocks(reports, by_feature, once(collect), one_model_goes_on))
-    else:
-        updates, serve = LatestUpdates(), one_model
-        alike = Clustered(one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity")
-        find = chain(updates.remember, find_flocks(updates, alike, once(collect), one_model_goes_on))
-    average = average_groups(rule, group_weights)
-    return Method(chain(train(sample_from_all, serve), find, average), serve=serve)
+    serve: OneModel = one_model
+    source: LatestUpdates | LatestOrigins = LatestUpdates()
+    groups: Grouping = Clustered(
+        one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity"
+    )
+    if groups_from == "metadata":  # section 4.1: of place, hour and user, what clusters best
+        serve, source, groups = OneModelByBoundaries(), LatestOrigins(), ByFeature(most_groups)
+    return Method(
+        chain(
+            train(sample_from_all, serve),
+            source.remember,
+            find_flocks(source, groups, once(collect), one_model_goes_on),
+            average_groups(rule, group_weights),  # section 4.2
+        ),
+        serve=serve,
+    )

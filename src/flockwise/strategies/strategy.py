@@ -26,7 +26,7 @@ class Strategy(Piece, Generic[Options]):
 
     def __call__(self, *arguments: Options.args, **options: Options.kwargs) -> Method:
         """The method with these options, checked; `rule` may be a rule, a rule with options, or your own function."""
-        given = dict(options)
+        given: dict[str, Any] = dict(options)
         rule = {"rule": as_bound(given.pop("rule"))} if "rule" in given else {}
         values = self.resolved(given, "strategy.")
         try:
@@ -36,7 +36,7 @@ class Strategy(Piece, Generic[Options]):
         if not isinstance(method, Method):
             raise PluginError(f"strategy {self.name!r}: returned {type(method).__name__}, must be a Method")
         told = {name: written(value) for name, value in values.items()}
-        return replace(method, name=self.name, options={**rule, **told})
+        return replace(method, name=self.name, options={**told, **rule})
 
 
 STRATEGIES: Registry[Strategy[Any]] = Registry("flockwise.strategies")

@@ -57,7 +57,7 @@ class Recipe:
                 raise InputError(f"{field} = {getattr(self, field)}: must be a finite number, 0 or more")
 
 
-def SGD(  # noqa: N802  named like torch's
+def SGD(
     epochs: int = 1, batch_size: int = 10, learning_rate: float = 0.05, *, momentum: float = 0.0,
     weight_decay: float = 0.0, proximal: float = 0.0,
 ) -> Recipe:  # fmt: skip
@@ -65,7 +65,7 @@ def SGD(  # noqa: N802  named like torch's
     return Recipe(epochs, batch_size, learning_rate, momentum, weight_decay, proximal)
 
 
-def Adam(  # noqa: N802
+def Adam(
     epochs: int = 1, batch_size: int = 10, learning_rate: float = 0.001, *, weight_decay: float = 0.0,
     proximal: float = 0.0,
 ) -> Recipe:  # fmt: skip

@@ -1,6 +1,6 @@
 """The cells of Byzantine CFL: three data sets, four scenarios, plain and clustered."""
 
-from flockwise.papers.byzantine_cfl import story
+from flockwise.papers.byzantine_cfl import claims
 from flockwise.papers.cells import Cell, Measure, Paper, Twin
 from flockwise.papers.finished import Finished, global_accuracy
 
@@ -79,5 +79,5 @@ def last_removal(finished: Finished) -> float:
 
 PAPER = Paper(
     "byzantine-cfl", "Byzantine robustness of CFL (Sattler et al., ICASSP 2020)", "byzantine_cfl", cells,
-    story.CLAIMS, story.FIGURES, story.READING, story.SCALES, story.NOTES,
+    claims.CLAIMS, claims.FIGURES, claims.READING, claims.SCALES, claims.NOTES,
 )  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 
 from flockwise.metrics import adjusted_rand
 from flockwise.papers.cells import Cell, Measure, Paper, Prefix
-from flockwise.papers.communities import story
+from flockwise.papers.communities import claims
 from flockwise.papers.finished import Finished
 
 SIZES = {  # models are kept every few rounds, to judge the global one
@@ -169,6 +169,6 @@ def _normalised(square: np.ndarray) -> np.ndarray:
 
 
 PAPER = Paper(
-    "communities", "Client communities in federated learning", "communities", cells, story.CLAIMS, story.FIGURES,
-    story.READING, story.SCALES, story.NOTES,
+    "communities", "Client communities in federated learning", "communities", cells, claims.CLAIMS, claims.FIGURES,
+    claims.READING, claims.SCALES, claims.NOTES,
 )  # fmt: skip

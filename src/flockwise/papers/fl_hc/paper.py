@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from flockwise.papers.cells import Cell, Measure, Paper, Prefix
 from flockwise.papers.finished import Finished
-from flockwise.papers.fl_hc import story
+from flockwise.papers.fl_hc import claims
 from flockwise.papers.fl_hc.tables import BEFORE, BY_FRACTION, BY_LINKAGE, CONFIGS, FRACTIONS, LINKAGES, Row
 
 ROUNDS = {"full": 50, "short": 20, "smoke": 5}  # not counting the round in which everybody trains
@@ -34,7 +34,7 @@ def cells(scale: str) -> list[Cell]:
             found.append(_cell(scale, table, f"cf {fraction:g}, n {before}", fraction, before, cut, row))
     for table, rows in BY_LINKAGE.items():
         for (metric, linkage), row in zip(LINKAGES, rows, strict=True):
-            # With L1 the paper's clients seem to have stayed alone (see the story).
+            # With L1 the paper's clients seem to have stayed alone (see the claims).
             many = CLIENTS[scale] if metric == "l1" else PAIRS[scale]
             level = f"strategy.flocks={many}" if table == "IV" else "strategy.min_separation=0"
             cut = (f"strategy.metric={metric}", f"strategy.linkage={linkage}", level)
@@ -143,6 +143,6 @@ def _share(target: float, round: int | None) -> Callable[[Finished], float]:
 
 
 PAPER = Paper(
-    "fl-hc", "FL+HC (Briggs, Fan and Andras, IJCNN 2020)", "fl_hc", cells, story.CLAIMS, story.FIGURES, story.READING,
-    story.SCALES, story.NOTES,
+    "fl-hc", "FL+HC (Briggs, Fan and Andras, IJCNN 2020)", "fl_hc", cells, claims.CLAIMS, claims.FIGURES, claims.READING,
+    claims.SCALES, claims.NOTES,
 )  # fmt: skip

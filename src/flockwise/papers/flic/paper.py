@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from flockwise.papers.cells import Cell, Measure, Paper, Prefix
 from flockwise.papers.finished import Finished
-from flockwise.papers.flic import readers, story
+from flockwise.papers.flic import claims, readers
 from flockwise.papers.flic.regression import two_clients
 
 _SMALL = (
@@ -141,6 +141,6 @@ def _row(
 
 
 PAPER = Paper(
-    "flic", "FLIC (Espinoza Castellon et al., IJCNN 2022)", "flic", cells, story.CLAIMS, story.FIGURES,
-    story.READING, story.SCALES, story.NOTES,
+    "flic", "FLIC (Espinoza Castellon et al., IJCNN 2022)", "flic", cells, claims.CLAIMS, claims.FIGURES,
+    claims.READING, claims.SCALES, claims.NOTES,
 )  # fmt: skip

@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from flockwise.aggregation import mean
 from flockwise.messages import Plan, Reply
-from flockwise.pieces.aggregation import PerFlock
-from flockwise.pieces.rules import BoundRule
 from flockwise.rng import generator
 from flockwise.server import Server
-from flockwise.server.method import Method
+from flockwise.strategies import fedavg
 
 ROUNDS, EPOCHS, SAMPLES, LEARNING_RATE = 10, 10, 50, 0.03
 WEIGHTS = {"IID": (45.0, 45.0), "non-IID": (20.0, 70.0)}
@@ -26,8 +23,7 @@ def two_clients(case: str, seed: int) -> dict[str, list[float]]:
         random = generator(seed, "linear regression", client)
         x = random.standard_normal(SAMPLES)
         data.append((x, weight * x + random.standard_normal(SAMPLES)))
-    method = Method("fedavg", PerFlock(BoundRule("mean", mean, weighted=True)))
-    server = Server(method, np.zeros((1, 1), dtype=np.float32), clients=2)
+    server = Server(fedavg(), np.zeros((1, 1), dtype=np.float32), clients=2)
     curves: dict[str, list[float]] = {"global": [], "first": [], "second": [], "apart": []}
     while server.round < ROUNDS:
         plan = server.ask()

@@ -2,7 +2,7 @@
 
 from flockwise.papers.cells import Cell, Measure, Paper
 from flockwise.papers.finished import global_accuracy
-from flockwise.papers.mini_fl import story
+from flockwise.papers.mini_fl import claims
 from flockwise.papers.mini_fl.tables import ATTACKS, RULES, TABLE_4, TABLE_5, TABLE_NAMES
 
 ATTACKERS = 5
@@ -76,6 +76,6 @@ def _target(rule: str) -> str:
 
 
 PAPER = Paper(
-    "mini-fl", "Mini-FL (Li, Sani, Yuan and Bao)", "mini_fl", cells, story.CLAIMS, story.FIGURES, story.READING,
-    story.SCALES, story.NOTES,
+    "mini-fl", "Mini-FL (Li, Sani, Yuan and Bao)", "mini_fl", cells, claims.CLAIMS, claims.FIGURES, claims.READING,
+    claims.SCALES, claims.NOTES,
 )  # fmt: skip
