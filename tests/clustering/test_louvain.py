@@ -1,7 +1,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tests.clustering.synthetic import cosine_distances, grouped_updates
@@ -76,6 +76,7 @@ def test_modularity_is_at_least_that_of_networkx(search):
 @both
 @settings(max_examples=25, deadline=None)
 @given(count=st.integers(2, 50), seed=st.integers(0, 10**6), density=st.sampled_from([0.2, 1.0]))
+@example(count=18, seed=3000, density=1.0)  # strengths that were not added up anew made Leiden differ here
 def test_another_order_of_clients_gives_the_same_flocks(search, count, seed, density):
     weights = random_graph(count, seed, density)
     order = np.random.default_rng(seed).permutation(count)
