@@ -77,3 +77,13 @@ def test_buckets_depend_on_the_seed():
     rows = np.random.default_rng(0).standard_normal((12, 3)).astype(np.float32)
     assert np.array_equal(bucketing(rows, 2, 5), bucketing(rows, 2, 5))
     assert not np.array_equal(bucketing(rows, 2, 5), bucketing(rows, 2, 6))
+
+
+@pytest.mark.parametrize("rule", [centered_clipping, norm_bound], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("clients", [1, 2, 3])
+@pytest.mark.parametrize("size", [1, 5])
+def test_updates_shorter_than_the_radius_are_not_shortened(rule, clients, size):
+    rows = np.abs(np.random.default_rng(0).standard_normal((clients, size))).astype(np.float32) * 0.1
+    result = rule(rows, radius=2.0)
+    assert result.shape == (size,)
+    assert (result >= rows.min(axis=0) - 1e-6).all() and (result <= rows.max(axis=0) + 1e-6).all()

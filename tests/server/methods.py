@@ -4,33 +4,24 @@ from typing import Any
 
 import numpy as np
 
-from flockwise.aggregation import RULES
-from flockwise.pieces.rules import BoundRule
-from flockwise.pieces.state import State
 from flockwise.server import Gate, Server
-from flockwise.strategies import STRATEGIES, Setting
-
-OPTIONS: dict[str, dict[str, Any]] = {
-    "fedavg": {},
-    "fl-hc": {"rounds_before": 2, "repeat": 3},
-    "cfl": {},
-    "byzantine-cfl": {},
-    "flic": {"warmup": "auto", "patience": 2, "rollback": True, "judge": "validation"},
-    "communities": {"attribution": "wnn"},
-    "ifca": {"flocks": 2, "restarts": 2, "probe": 2, "warm_start": 1},
-    "mini-fl": {"collect": 2},
-    "custom": {"when": "every", "first": 2, "every": 2, "follow": 0.1},
-}
+from flockwise.stages import Method, Setting, State
+from flockwise.strategies import STRATEGIES
 
 
 def make_server(
-    name: str, clients: int, dimension: int, *, options: dict[str, Any] | None = None, fraction: float = 1.0,
+    name: str | Method, clients: int, dimension: int, *, options: dict[str, Any] | None = None, fraction: float = 1.0,
     gate: Gate | None = None, state: State | None = None, weight_cap: float | None = 5.0,
 ) -> Server:  # fmt: skip
-    """A server of this strategy, with the plain weighted mean."""
-    rule = BoundRule("mean", RULES["mean"].function, weighted=True)
-    setting = Setting(clients, rule, fraction, seed=5)
-    strategy = STRATEGIES[name]
-    method = strategy.build(strategy.options(**(OPTIONS[name] if options is None else options)), setting)
+    """A server of this strategy with its example options, or of a method, with the plain weighted mean."""
+    method = name if isinstance(name, Method) else example_of(name, options)
     initial = np.random.default_rng(0).normal(size=(method.models, dimension)).astype(np.float32)
-    return Server(method, initial, clients, gate, weight_cap, state)
+    setting = Setting(seed=5, fraction=fraction, weight_cap=weight_cap)
+    return Server(method, initial, clients, setting=setting, gate=gate, state=state)
+
+
+def example_of(name: str, options: dict[str, Any] | None = None) -> Method:
+    """A strategy's method with these options; with those of its own example, if not given."""
+    strategy = STRATEGIES[name]
+    method: Method = strategy(**((strategy.example or {}) if options is None else options))
+    return method

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.server.fake_engine import FakeEngine, flock_targets, round_of
 from tests.server.methods import make_server
 
 from flockwise.messages import Plan, Reply, Scores, Task
 from flockwise.server import Gate
+from flockwise.testing.fakes import FakeEngine, goals_of, round_of
 
 CLIENTS, DIMENSION = 6, 24
 
@@ -63,7 +63,7 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", list(HOSTILE))
 def test_a_hostile_reply_changes_nothing_and_the_reason_is_on_record(kind):
     spoil, reason = HOSTILE[kind]
-    engine = FakeEngine(flock_targets([0] * CLIENTS, DIMENSION))
+    engine = FakeEngine(goals_of([0] * CLIENTS, DIMENSION))
     server = make_server("fedavg", CLIENTS, DIMENSION, gate=Gate(DIMENSION, max_norm=100.0))
     clean = make_server("fedavg", CLIENTS, DIMENSION)
     record = round_of(server, engine, lambda replies: [spoil(r) if r.client == 2 else r for r in replies])
@@ -75,7 +75,7 @@ def test_a_hostile_reply_changes_nothing_and_the_reason_is_on_record(kind):
 
 
 def test_the_first_of_two_answers_counts():
-    engine = FakeEngine(flock_targets([0] * CLIENTS, DIMENSION))
+    engine = FakeEngine(goals_of([0] * CLIENTS, DIMENSION))
     server, clean = (make_server("fedavg", CLIENTS, DIMENSION) for _ in range(2))
     record = round_of(server, engine, lambda rs: [*rs, replace(rs[1], update=rs[1].update * 50)])
     round_of(clean, engine)
@@ -84,7 +84,7 @@ def test_the_first_of_two_answers_counts():
 
 
 def test_the_order_of_replies_does_not_matter():
-    engine = FakeEngine(flock_targets([0] * CLIENTS, DIMENSION))
+    engine = FakeEngine(goals_of([0] * CLIENTS, DIMENSION))
     server, clean = (make_server("fedavg", CLIENTS, DIMENSION) for _ in range(2))
     round_of(server, engine, lambda replies: replies[::-1])
     round_of(clean, engine)
@@ -92,7 +92,7 @@ def test_the_order_of_replies_does_not_matter():
 
 
 def test_a_client_that_was_not_asked_this_round_is_turned_away():
-    engine = FakeEngine(flock_targets([0] * 10, DIMENSION))
+    engine = FakeEngine(goals_of([0] * 10, DIMENSION))
     server = make_server("fedavg", 10, DIMENSION, fraction=0.3)
     asked = {task.client for task in server.ask().tasks}
     stranger = next(client for client in range(10) if client not in asked)
@@ -102,14 +102,14 @@ def test_a_client_that_was_not_asked_this_round_is_turned_away():
 
 
 def test_a_large_but_allowed_count_weighs_no_more_than_five_medians():
-    engine = FakeEngine(flock_targets([0] * CLIENTS, DIMENSION))
+    engine = FakeEngine(goals_of([0] * CLIENTS, DIMENSION))
     start = make_server("fedavg", CLIENTS, DIMENSION)
     before = start.state.models[0].astype(np.float64)
 
     def lie(replies):
         return [replace(r, samples=9_000_000 if r.client == 0 else 10) for r in replies]
 
-    updates = np.stack([r.update for r in engine.train(start.ask())]).astype(np.float64)
+    updates = np.stack([r.update for r in engine.replies(start.ask())]).astype(np.float64)
     round_of(start, engine, lie)
     weights = np.array([50.0, 10, 10, 10, 10, 10])
     expected = before + weights @ updates / weights.sum()

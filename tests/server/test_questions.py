@@ -1,17 +1,17 @@
 """Placing, following, judging and rolling back, on a federation small enough to work out by hand."""
 
 import numpy as np
-from tests.server.fake_engine import FakeEngine, flock_targets, round_of
 from tests.server.methods import make_server
 
 from flockwise.messages import Reply
-from flockwise.pieces.state import FREE, UNPLACED
+from flockwise.stages.state import FREE, UNPLACED
+from flockwise.testing.fakes import FakeEngine, goals_of, round_of
 
 GROUPS, DIMENSION = [0, 1] * 5, 24
 
 
 def test_clients_not_heard_before_flocks_are_found_are_placed_by_validation():
-    engine = FakeEngine(flock_targets(GROUPS, DIMENSION))
+    engine = FakeEngine(goals_of(GROUPS, DIMENSION))
     server = make_server("flic", len(GROUPS), DIMENSION, options={"warmup": 3})
     for _ in range(3):
         round_of(server, engine, lambda replies: [r for r in replies if r.client not in (8, 9)])
@@ -23,7 +23,7 @@ def test_clients_not_heard_before_flocks_are_found_are_placed_by_validation():
 
 
 def test_a_client_whose_data_changed_moves_to_the_other_flock_and_it_is_on_record():
-    targets = flock_targets(GROUPS, DIMENSION)
+    targets = goals_of(GROUPS, DIMENSION)
     server = make_server("flic", len(GROUPS), DIMENSION, options={"warmup": 3, "follow": 0.05})
     for _ in range(8):
         round_of(server, FakeEngine(targets))
@@ -37,7 +37,7 @@ def test_a_client_whose_data_changed_moves_to_the_other_flock_and_it_is_on_recor
 
 
 def test_without_follow_nobody_is_moved():
-    targets = flock_targets(GROUPS, DIMENSION)
+    targets = goals_of(GROUPS, DIMENSION)
     server = make_server("flic", len(GROUPS), DIMENSION, options={"warmup": 3})
     for _ in range(6):
         round_of(server, FakeEngine(targets))
@@ -56,7 +56,7 @@ def reversing(wolves):
 
 
 def attacked(options, rounds=9, wolves=(1, 3, 5, 6, 7, 9)):
-    engine = FakeEngine(flock_targets([0] * 10, DIMENSION))
+    engine = FakeEngine(goals_of([0] * 10, DIMENSION))
     server = make_server("flic", 10, DIMENSION, options={"warmup": 4, **options})
     records = [round_of(server, engine, reversing(set(wolves))) for _ in range(rounds)]
     return server, [event for record in records for event in record.events]
@@ -83,17 +83,17 @@ def test_roll_back_returns_the_honest_to_a_model_from_before_the_damage():
     )
     back = [event for event in events if event.kind == "rollback"]
     assert back and all(event.detail["accuracy"] >= event.detail["instead_of"] for event in back)
-    engine = FakeEngine(flock_targets([0] * 10, DIMENSION))
+    engine = FakeEngine(goals_of([0] * 10, DIMENSION))
 
     def away(server):
         models, rows = server.assignment()
-        return np.mean([engine._away(client, models[rows[client]]) for client in (0, 2, 4, 8)])
+        return np.mean([engine.away(client, models[rows[client]]) for client in (0, 2, 4, 8)])
 
     assert away(healed) < away(ruined)
 
 
 def test_one_wolf_cannot_make_a_snapshot_look_ruined_by_its_loss():
-    engine = FakeEngine(flock_targets([0] * 10, DIMENSION))
+    engine = FakeEngine(goals_of([0] * 10, DIMENSION))
 
     class Liar(FakeEngine):
         def validate(self, plan):
@@ -107,5 +107,5 @@ def test_one_wolf_cannot_make_a_snapshot_look_ruined_by_its_loss():
     honest, lied = (make_server("flic", 10, DIMENSION, options=options) for _ in range(2))
     for _ in range(4):
         round_of(honest, engine, reversing({1, 3, 5, 6, 7, 9}))
-        round_of(lied, Liar(engine.targets), reversing({1, 3, 5, 6, 7, 9}))
+        round_of(lied, Liar(engine.goals), reversing({1, 3, 5, 6, 7, 9}))
     assert honest.state.models.tobytes() == lied.state.models.tobytes()

@@ -1,60 +1,104 @@
 """An engine without training: clients pull towards points you choose. For tests of strategies and loops."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from flockwise.engine import Evaluation
-from flockwise.messages import Plan, Reply, Scores
+from flockwise.engine import Engine, Evaluation
+from flockwise.messages import Plan, Replies, Reply, RoundRecord, Scores, Task
 from flockwise.rng import generator
-from flockwise.types import Labels, Models
+from flockwise.server import Server
+from flockwise.types import Models, Rows
 
 
-class FakeEngine:
-    """Each client moves a model a step towards its goal, with a little noise; accuracy is nearness to it."""
+class FakeEngine(Engine):
+    """Client k moves a model a step towards `goals[k]`; a model's accuracy falls with the distance from it.
+
+    `noise` is added to every step. Clients in `absent` never answer. With `groups`, a client's address says which group
+    it is of; its hour and user do not. The server's own data pulls to the mean of all goals.
+    """
 
     def __init__(
-        self, goals: np.ndarray, step: float = 0.5, noise: float = 0.01, absent: Sequence[int] = ()
-    ) -> None:
-        self.goals = np.asarray(goals, dtype=np.float64)
-        self.step, self.noise, self.absent = step, noise, frozenset(absent)
+        self, goals: np.ndarray, step: float = 0.5, noise: float = 0.0, absent: Iterable[int] = (),
+        groups: Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
+        self.goals = np.asarray(goals, dtype=np.float32)
+        self.step, self.noise, self.absent, self.groups = step, noise, frozenset(absent), groups
 
-    def train(self, plan: Plan) -> list[Reply]:
-        """Everyone asked and present moves the model that lies nearest to its goal."""
-        replies = []
-        for task in plan.tasks:
-            if task.client in self.absent or task.client < 0:
-                continue
-            goal = self.goals[task.client]
-            offered = plan.models[list(task.models)]
-            chosen = int(np.linalg.norm(offered - goal, axis=1).argmin())
-            noise = self.noise * generator(0, "fake", plan.round, task.client).normal(size=goal.shape)
-            update = (self.step * (goal - offered[chosen]) + noise).astype(np.float32)
-            loss = float(np.linalg.norm(offered[chosen] - goal))
-            replies.append(Reply(task.client, plan.round, update, 10, chosen, loss))
-        return replies
+    def train(self, plan: Plan) -> Replies:
+        """Everyone asked and present."""
+        return Replies.stack(plan.round, self.replies(plan), self.goals.shape[1])
+
+    def replies(self, plan: Plan) -> list[Reply]:
+        """The same answers one by one, to be changed or lost on the way."""
+        return [self._reply(plan, task) for task in plan.tasks if task.client not in self.absent]
 
     def validate(self, plan: Plan) -> list[Scores]:
-        """Nearness as accuracy."""
-        present = [task for task in plan.tasks if task.client not in self.absent and task.client >= 0]
+        """Nearness as accuracy, the distance as loss."""
         return [
             Scores(
-                t.client, plan.round, tuple(self._accuracy(t.client, plan.models[m]) for m in t.models), 10
+                task.client, plan.round, tuple(self._accuracy(task.client, plan.models[row]) for row in task.models),
+                10, tuple(self.away(task.client, plan.models[row]) for row in task.models),
             )
-            for t in present
-        ]
+            for task in plan.tasks if task.client not in self.absent
+        ]  # fmt: skip
 
-    def evaluate(self, round: int, models: Models, rows: Labels) -> Evaluation:
+    def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
         """Nearness of each client's model."""
-        accuracy = np.array([self._accuracy(client, models[row]) for client, row in enumerate(rows)])
-        return Evaluation(accuracy, 1.0 - accuracy)
+        pairs = [(client, models[row]) for client, row in enumerate(rows)]
+        return Evaluation(
+            np.array([self._accuracy(client, model) for client, model in pairs]),
+            np.array([self.away(client, model) for client, model in pairs]),
+        )
 
     def describe(self) -> str:
         """It only pretends."""
         return "a fake engine"
 
-    def close(self) -> None:
-        """Nothing to stop."""
+    def away(self, client: int, model: np.ndarray) -> float:
+        """How far a model is from where a client wants it."""
+        return float(np.linalg.norm(self._goal(client) - model))
+
+    def _reply(self, plan: Plan, task: Task) -> Reply:
+        client, goal = task.client, self._goal(task.client)
+        chosen = int(np.argmin([self.away(client, plan.models[row]) for row in task.models]))
+        model = plan.models[task.models[chosen]]
+        update = ((goal - model) * np.float32(self.step)).astype(np.float32)
+        if self.noise:
+            rng = generator(0, "fake", plan.round, max(client, 0))
+            update = (update + self.noise * rng.normal(size=goal.shape)).astype(np.float32)
+        if client < 0:
+            return Reply(client, plan.round, update, 10, chosen, self.away(client, model))
+        group = self.groups[client] if self.groups is not None else 0
+        return Reply(
+            client, plan.round, update, 10 + client, chosen, self.away(client, model),
+            f"10.{40 * group}.{client // 200}.{client % 200}", 6.0 * (client % 3), 1000 * (client % 2) + client,
+        )  # fmt: skip
+
+    def _goal(self, client: int) -> np.ndarray:
+        return self.goals[client] if client >= 0 else self.goals.mean(axis=0)
 
     def _accuracy(self, client: int, model: np.ndarray) -> float:
-        return float(np.exp(-np.linalg.norm(model - self.goals[client])))
+        return float(np.exp(-self.away(client, model)))
+
+
+Spoil = Callable[[list[Reply]], Sequence[object]]
+
+
+def round_of(server: Server, engine: FakeEngine, spoil: Spoil | None = None) -> RoundRecord:
+    """One whole round; `spoil` changes the training replies on the way."""
+    while True:
+        plan = server.ask()
+        if plan.kind == "validate":
+            record = server.tell(engine.validate(plan))
+        else:
+            record = server.tell(spoil(engine.replies(plan)) if spoil else engine.train(plan))
+        if record is not None:
+            return record
+
+
+def goals_of(groups: Sequence[int], dimension: int = 24, noise: float = 0.1, seed: int = 3) -> np.ndarray:
+    """Goals of clients in groups: close within a group, far between groups."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    centers = rng.normal(size=(max(groups) + 1, dimension))
+    return (centers[list(groups)] + noise * rng.normal(size=(len(groups), dimension))).astype(np.float32)

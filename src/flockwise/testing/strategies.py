@@ -1,46 +1,53 @@
 """What every strategy must do, whatever flocks it finds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from flockwise.aggregation import mean
-from flockwise.messages import Reply
-from flockwise.pieces.rules import BoundRule
-from flockwise.pieces.state import FREE, UNPLACED, State
+from flockwise.messages import Replies, Reply
 from flockwise.server import Server
-from flockwise.server.method import Method
-from flockwise.strategies import Setting
-from flockwise.testing.fakes import FakeEngine
+from flockwise.stages import FREE, UNPLACED, Method, Setting, State
+from flockwise.strategies import STRATEGIES
+from flockwise.testing.each import one_each
+from flockwise.testing.fakes import FakeEngine, round_of
 
 CLIENTS, PARAMETERS = 12, 20
 
 
 class StrategyBattery:
-    """Give it `build`, a function of a Setting that returns a Method."""
+    """Give it `strategy`, a keyword function that returns a Method; `parameters` are passed along."""
 
-    build: ClassVar[Callable[..., Method]]
+    strategy: ClassVar[Callable[..., Method]]
+    parameters: ClassVar[Mapping[str, Any]] = {}
     rounds: ClassVar[int] = 8
+
+    @classmethod
+    def each(cls) -> "list[type[StrategyBattery]]":
+        """A battery for every registered strategy."""
+        tried = {name: piece for name, piece in STRATEGIES.items() if piece.example is not None}
+        return one_each(
+            cls, {name: {"strategy": piece, "parameters": piece.example} for name, piece in tried.items()}
+        )
 
     def server(self, state: State | None = None, fraction: float = 1.0) -> Server:
         """A server of twelve clients with twenty parameters."""
-        rule = BoundRule("mean", mean, weighted=True)
-        method = type(self).build(Setting(CLIENTS, rule, fraction, seed=5, layers=((0, 12), (12, 20))))
+        method = type(self).strategy(**self.parameters)
         rng = np.random.Generator(np.random.Philox(3))
         initial = rng.normal(size=(method.models, PARAMETERS)).astype(np.float32)
-        return Server(method, initial, CLIENTS, state=state)
+        setting = Setting(seed=5, fraction=fraction, layers=((0, 12), (12, 20)))
+        return Server(method, initial, CLIENTS, setting=setting, state=state)
 
     def engine(self, **settings: Any) -> FakeEngine:
         """Two kinds of clients."""
         rng = np.random.Generator(np.random.Philox(4))
-        return FakeEngine(np.repeat(3 * rng.normal(size=(2, PARAMETERS)), CLIENTS // 2, axis=0), **settings)
+        goals = np.repeat(3 * rng.normal(size=(2, PARAMETERS)), CLIENTS // 2, axis=0)
+        return FakeEngine(goals, **{"noise": 0.01, "groups": [0] * 6 + [1] * 6, **settings})
 
     def play(self, server: Server, engine: FakeEngine, rounds: int) -> None:
         """Drive the server to the end of some rounds."""
         while server.round < rounds:
-            plan = server.ask()
-            server.tell(engine.train(plan) if plan.kind == "train" else engine.validate(plan))
+            round_of(server, engine)
 
     def test_every_client_is_in_at_most_one_flock_and_every_flock_has_a_model(self) -> None:
         """After every round."""
@@ -65,33 +72,65 @@ class StrategyBattery:
             self.play(broken, engine, number)
             saved = {name: np.array(array) for name, array in broken.state.to_arrays().items()}
             broken = self.server(State.from_arrays(saved), fraction=0.5)
-        assert whole.state.models.tobytes() == broken.state.models.tobytes()
-        np.testing.assert_array_equal(whole.state.labels, broken.state.labels)
+        ours, theirs = broken.state.to_arrays(), whole.state.to_arrays()
+        assert ours.keys() == theirs.keys()
+        assert [name for name in ours if ours[name].tobytes() != theirs[name].tobytes()] == []
+
+    def test_a_state_stays_as_it_is_when_later_rounds_are_told(self) -> None:
+        """Whoever holds on to it, or takes a round from it again, finds what was there."""
+        server, engine = self.server(fraction=0.5), self.engine()
+        states, copies = [], []
+        for number in range(1, self.rounds + 1):
+            self.play(server, engine, number)
+            states.append(server.state)
+            copies.append({name: array.tobytes() for name, array in server.state.to_arrays().items()})
+        for state, copy in zip(states, copies, strict=True):
+            assert {name: array.tobytes() for name, array in state.to_arrays().items()} == copy
+
+    def test_a_plan_follows_from_the_state_alone(self) -> None:
+        """Asking twice gives the same plan, and so does another server with the same state."""
+        server, engine = self.server(fraction=0.5), self.engine()
+        for number in range(1, self.rounds + 1):
+            plan = server.ask()
+            assert server.ask() is plan
+            twin = self.server(server.state, fraction=0.5).ask()
+            assert (twin.kind, twin.tasks, twin.models.tobytes()) == (
+                plan.kind,
+                plan.tasks,
+                plan.models.tobytes(),
+            )
+            self.play(server, engine, number)
 
     def test_one_hostile_reply_never_stops_a_round(self) -> None:
         """It is rejected with a reason, and the rest counts."""
         server, engine = self.server(), self.engine()
-        for number in range(1, self.rounds + 1):
-            while server.round < number:
-                plan = server.ask()
-                if plan.kind == "validate":
-                    server.tell(engine.validate(plan))
-                    continue
-                replies: list[Any] = engine.train(plan)
-                replies[0] = Reply(replies[0].client, plan.round, np.full(PARAMETERS, np.nan, np.float32), 10)
-                replies += ["garbage", replies[1]]
-                record = server.tell(replies)
-                if record:
-                    assert sum(event.kind == "rejected" for event in record.events) == 3
+
+        def spoil(replies: list[Reply]) -> list[object]:
+            first = replies[0]
+            nan = Reply(first.client, first.round, np.full(PARAMETERS, np.nan, np.float32), 10)
+            return [nan, *replies[1:], "garbage", replies[1]]
+
+        for _ in range(self.rounds):
+            record = round_of(server, engine, spoil)
+            assert sum(event.kind == "rejected" for event in record.events) == 3
         assert np.isfinite(server.state.models).all()
+
+    def test_replies_one_by_one_and_as_columns_give_the_same_bits(self) -> None:
+        """Whatever engine or loop drives the server."""
+        columns, single, engine = self.server(), self.server(), self.engine()
+        for _ in range(self.rounds):
+            assert isinstance(engine.train(columns.ask()), Replies)
+            round_of(columns, engine)
+            round_of(single, engine, lambda replies: replies[::-1])
+        assert columns.state.models.tobytes() == single.state.models.tobytes()
+        np.testing.assert_array_equal(columns.state.labels, single.state.labels)
 
     def test_a_round_that_nobody_answers_changes_no_model(self) -> None:
         """Bit for bit."""
         server, engine = self.server(), self.engine()
         self.play(server, engine, 3)
         before = server.state.models.copy()
-        assert server.ask().kind == "train"
-        server.tell([])
+        self.play(server, self.engine(absent=range(CLIENTS)), 4)
         np.testing.assert_array_equal(server.state.models, before)
         assert server.round == 4
         self.play(server, engine, 6)

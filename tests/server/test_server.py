@@ -2,16 +2,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.server.fake_engine import FakeEngine, flock_targets, round_of
 from tests.server.methods import make_server
 
 from flockwise.errors import InputError
-from flockwise.pieces.state import FREE, UNPLACED, State
 from flockwise.server import Server
+from flockwise.stages.schedule import FOUND
+from flockwise.stages.state import FREE, UNPLACED, State
 from flockwise.strategies import STRATEGIES
+from flockwise.testing.fakes import FakeEngine, goals_of, round_of
 
 GROUPS, DIMENSION = [0, 1] * 5, 24
-ENGINE = FakeEngine(flock_targets(GROUPS, DIMENSION), GROUPS)
+ENGINE = FakeEngine(goals_of(GROUPS, DIMENSION), groups=GROUPS)
 
 
 def equal_plans(one, two):
@@ -163,7 +164,7 @@ def test_a_clustering_round_that_nobody_answers_comes_again(name, options):
     for round in range(1, 7):
         round_of(server, ENGINE, (lambda replies: []) if round == 3 else list)
     assert server.state.flocks == 2
-    assert int(server.state.memory["found/round"][0]) == 4, "found once, in the first round that succeeded"
+    assert FOUND.get(server.state).round == 4, "found once, in the first round that succeeded"
 
 
 def test_newcomers_found_by_a_second_census_do_not_start_from_nothing():

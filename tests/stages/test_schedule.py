@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from tests.pieces.states import state
+from tests.stages.states import a_round, state
 
-from flockwise.pieces.grouping import Found
-from flockwise.pieces.schedule import Every, Never, WhenStable
+from flockwise.stages import Every, Found, WhenStable, once
+from flockwise.stages.schedule import FOUND, LOOKED, Looked
 
 
 def found(labels, clients=None):
@@ -11,28 +11,23 @@ def found(labels, clients=None):
     return Found(np.arange(len(labels)) if clients is None else np.asarray(clients), labels)
 
 
-def test_never_looks_at_anything():
-    assert not any(
-        Never().look(state([0]), round) or Never().everyone(state([0]), round) for round in range(1, 20)
-    )
-
-
-@pytest.mark.parametrize("memory", ["looked/round", "found/round"])
+@pytest.mark.parametrize("memory", [LOOKED, FOUND], ids=repr)
 def test_once_is_the_first_round_that_succeeds(memory):
-    once, before = Every(7, every=None, census=True), state([0])
-    assert [r for r in range(1, 30) if once.look(before, r)] == list(range(7, 30))
-    assert once.everyone(before, 9), "a census that nobody answered comes again"
-    done = before.remember(**{memory: np.array([7])})
-    assert not any(once.look(done, r) or once.everyone(done, r) for r in range(1, 30))
+    schedule, before = once(7), state([0])
+    assert [r for r in range(1, 30) if schedule.look(before, r)] == list(range(7, 30)), (
+        "one that failed comes again"
+    )
+    done = memory.put(before, Looked(7))
+    assert not any(schedule.look(done, r) for r in range(1, 30))
 
 
 def test_every_third_round_up_to_a_last_one():
     assert [r for r in range(1, 30) if Every(2, every=3, last=12).look(state([0]), r)] == [2, 5, 8, 11]
 
 
-def test_only_a_census_asks_everyone_and_only_when_it_looks():
-    assert [r for r in range(1, 10) if Every(3, every=4, census=True).everyone(state([0]), r)] == [3, 7]
-    assert not any(Every(3, every=4).everyone(state([0]), r) for r in range(1, 10))
+def test_as_a_condition_it_asks_about_the_round_under_way():
+    schedule = Every(3, every=4)
+    assert [r for r in range(1, 10) if schedule.looks(a_round(state([0], round=r - 1)))] == [3, 7]
 
 
 def rounds_until_it_acts(schedule, partitions, before):

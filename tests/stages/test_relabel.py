@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.pieces.states import state
+from tests.stages.states import state
 
-from flockwise.pieces.grouping import Found
-from flockwise.pieces.relabel import inherited, renumbered, split_inside
-from flockwise.pieces.state import UNPLACED
+from flockwise.stages.grouping import Found
+from flockwise.stages.relabel import inherited, renumbered, split_inside
+from flockwise.stages.state import UNPLACED
 
 
 @st.composite

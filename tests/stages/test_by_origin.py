@@ -2,14 +2,21 @@ from ipaddress import ip_address
 
 import numpy as np
 import pytest
-from tests.pieces.states import batch, state
+from tests.stages.states import a_round, after, batch, state
 
-from flockwise.messages import Plan, Reply, Task
-from flockwise.pieces.aggregation import Merged
-from flockwise.pieces.batch import stack
-from flockwise.pieces.evidence import Known
-from flockwise.pieces.metadata import FEATURES, ByFeature, Metadata, OneModelByBoundaries, describe_groups
-from flockwise.pieces.rules import BoundRule
+from flockwise.messages import Replies, Reply
+from flockwise.stages import Known
+from flockwise.stages.by_origin import (
+    _GROUPS,
+    _ORIGINS,
+    FEATURES,
+    ByFeature,
+    LatestOrigins,
+    OneModelByBoundaries,
+    describe_groups,
+)
+
+ROUND = a_round(state([0]))
 
 
 def reports(visible, groups=4, each=5, seed=0):
@@ -32,21 +39,21 @@ def known(features):
 @pytest.mark.parametrize("visible", FEATURES)
 def test_the_feature_that_shows_the_groups_is_found(visible):
     features, member = reports(visible)
-    found = ByFeature().find(known(features), 1)
+    found = ByFeature().find(known(features), ROUND)
     assert FEATURES[int(found.facts["feature"])] == visible
     assert found.labels.tolist() == member.tolist()
 
 
 def test_boundaries_lie_between_the_groups_and_place_a_newcomer():
     features, member = reports("time")
-    found = ByFeature().find(known(features), 1)
-    edges = found.arrays["groups/edges"]
+    found = ByFeature().find(known(features), ROUND)
+    before = found.remember(state([0] * 21, models=4))
+    edges = _GROUPS.get(before).edges
     hours = features[:, 1]
     for edge, group in zip(edges, range(3), strict=True):
         assert hours[member <= group].max() < edge < hours[member > group].min()
-    before = state([0] * 21, models=4, **found.arrays)
     late = np.array([[np.nan, 15.0, np.nan]])
-    after = OneModelByBoundaries().relabel(before, batch([20], np.zeros((1, 3)), features=late), [(0,)])
+    after = OneModelByBoundaries().relabel(before, batch([20], np.zeros((1, 3)), origins=late), [(0,)])
     assert after[20] == 2
 
 
@@ -60,30 +67,23 @@ def test_boundaries_are_readable():
 def test_a_few_clients_that_hide_the_feature_cannot_veto_it():
     features, member = reports("geo")
     features[[3, 8]] = np.nan
-    found = ByFeature().find(known(features), 1)
+    found = ByFeature().find(known(features), ROUND)
     assert FEATURES[int(found.facts["feature"])] == "geo"
     assert 3 not in found.clients and 8 not in found.clients
     assert found.labels.tolist() == np.delete(member, [3, 8]).tolist()
 
 
-def test_those_without_a_group_count_with_the_largest_and_get_no_weight_of_their_own():
-    rule = BoundRule("mean", lambda updates: updates.mean(axis=0))
-    before = state([0, 0, 0, 1, -1, -1], models=2, dimension=1, **{"found/round": np.array([1])})
-    updates = np.array([[1.0], [1.0], [1.0], [3.0], [100.0], [100.0]])
-    after = Merged(rule).step(before, before.models, before.labels, batch(range(6), updates), {})
-    assert after[0, 0] == pytest.approx((203 / 5 + 3) / 2)
-
-
 def test_no_feature_at_all_means_one_group():
-    assert ByFeature().find(known(np.full((6, 3), np.nan)), 1).flocks == 1
-    assert ByFeature().find(known(np.ones((6, 3))), 1).flocks == 1
+    assert ByFeature().find(known(np.full((6, 3), np.nan)), ROUND).flocks == 1
+    assert ByFeature().find(known(np.ones((6, 3))), ROUND).flocks == 1
 
 
 def test_the_newest_report_of_a_client_counts():
-    first = Metadata().remember(state([0] * 3), batch([1], np.zeros((1, 3)), features=[[1, 2, 3]]))
-    second = Metadata().remember(first, batch([1], np.zeros((1, 3)), features=[[4, 5, 6]]))
-    assert second.memory["metadata/features"][1].tolist() == [4, 5, 6]
-    assert Metadata().known(second, batch([1], np.zeros((1, 3)))).clients.tolist() == [1]
+    newest = LatestOrigins()
+    first = after(newest.remember, a_round(state([0] * 3), batch([1], np.zeros((1, 3)), origins=[[1, 2, 3]])))
+    second = after(newest.remember, a_round(first.state, batch([1], np.zeros((1, 3)), origins=[[4, 5, 6]])))
+    assert _ORIGINS.get(second.state).features[1].tolist() == [4, 5, 6]
+    assert newest.known(second).clients.tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,8 @@ def test_the_newest_report_of_a_client_counts():
     ],
 )
 def test_any_address_becomes_a_number_or_unknown(address, expected):
-    plan = Plan(1, "train", np.zeros((1, 2), np.float32), (Task(0),))
     reply = Reply(0, 1, np.zeros(2, np.float32), 5, address=address, hour="noon", user=None)
-    features = stack(plan, [reply], None).features
-    np.testing.assert_array_equal(features, [[expected, np.nan, np.nan]])
+    np.testing.assert_array_equal(Replies.stack(1, [reply], 2).origins, [[expected, np.nan, np.nan]])
 
 
 @pytest.mark.parametrize("visible", FEATURES)
@@ -113,6 +111,6 @@ def test_neat_groups_do_not_count_if_the_updates_do_not_follow_them(visible):
     features = np.column_stack([shown["geo"] * 2.0**20, shown["time"] * 6.0 + 1, shown["user"] * 20_000.0])
     features += rng.uniform(0, 0.5, features.shape)
     directions = np.eye(4)[member] + 0.1 * rng.normal(size=(20, 4))
-    found = ByFeature().find(known(np.concatenate([features, directions], axis=1)), 1)
+    found = ByFeature().find(known(np.concatenate([features, directions], axis=1)), ROUND)
     assert FEATURES[int(found.facts["feature"])] == visible
     assert found.labels.tolist() == member.tolist()
