@@ -131,7 +131,7 @@ def test_the_command_runs_a_table_writes_its_page_and_does_nothing_the_second_ti
     again = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert "[2/2]" in first.output and "[" not in again.output
     assert (tmp_path / "pages" / "flic.md").is_file()
-    assert len(list((tmp_path / "results" / "flic").glob("*.json"))) == 2
+    assert len(list((tmp_path / "results" / "flic").glob("*/*/*.json"))) == 2
 
 
 def test_an_unknown_table_is_named_with_the_known_ones(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ class Result:
 
 def result_path(folder: Path, paper: str, scale: str, table: str, cell: str, seed: int) -> Path:
     """Where a cell's result lies."""
-    return folder / paper / f"{scale}-{_slug(table)}-{_slug(cell)}-seed{seed}.json"
+    return folder / paper / scale / _slug(table) / f"{_slug(cell)}-seed{seed}.json"
 
 
 def write_result(folder: Path, result: Result) -> Path:
@@ -61,7 +61,7 @@ def read_result(path: Path) -> Result | None:
 
 def results_of(folder: Path, paper: str) -> Iterator[Result]:
     """Every result of a paper on disk."""
-    for path in sorted((folder / paper).glob("*.json")):
+    for path in sorted((folder / paper).glob("*/*/*.json")):
         found = read_result(path)
         if found is not None:
             yield found
