@@ -1,46 +1,95 @@
-"""Write the pages of docs/ that are made from the code: `make docs`."""
+"""Write what of docs/ is made from the code: `make docs`. `--check` only says what is out of date."""
 
 import json
+import sys
 from pathlib import Path
 
-from flockwise.cli.listing import KINDS, parameters, summaries
+from flockwise.cli.list import KINDS, parameters, summaries
 from flockwise.config import schema
+from flockwise.config.template import described
 from flockwise.papers import PAPERS, rows_of
 from flockwise.papers.current import current_results
 from flockwise.papers.verdicts import NOT_RUN, claim_verdicts
+from flockwise.strategies import STRATEGIES
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent
 BLOCK = "<!-- what the papers say -->"
 
 
-def main() -> None:
-    """Write them all."""
-    (HERE / "config.schema.json").write_text(json.dumps(schema(), indent=2) + "\n")
-    pages = ["# Every piece by name\n", "Made by `make docs` from what `flockwise list KIND` shows.\n"]
+def pages() -> dict[Path, str]:
+    """Every generated page with what it should hold."""
+    readme = ROOT / "README.md"
+    before, _, after = readme.read_text().split(BLOCK)
+    return {
+        HERE / "config.schema.json": json.dumps(schema(), indent=2) + "\n",
+        HERE / "pieces.md": _pieces(),
+        HERE / "extending.md": _extending(),
+        readme: f"{before}{BLOCK}\n{_headlines()}\n{BLOCK}{after}",
+    }
+
+
+def _pieces() -> str:
+    lines = ["# Every piece by name\n", "Made by `make docs` from what `flockwise list KIND` shows.\n"]
     for kind in KINDS:
         takes = parameters(kind)
-        pages.append(f"## {kind}\n\n| name | what it is |" + (" parameters |" if takes else ""))
-        pages.append("|---|---|" + ("---|" if takes else ""))
+        lines.append(f"## {kind}\n\n| name | what it is |" + (" options |" if takes else ""))
+        lines.append("|---|---|" + ("---|" if takes else ""))
         for name, summary in summaries(kind).items():
-            pages.append(f"| `{name}` | {summary} |" + (f" {takes.get(name, '')} |" if takes else ""))
-        pages.append("")
-    (HERE / "pieces.md").write_text("\n".join(pages))
-    readme = HERE.parent / "README.md"
-    before, _, after = readme.read_text().split(BLOCK)
-    readme.write_text(f"{before}{BLOCK}\n{_headlines()}\n{BLOCK}{after}")
+            lines.append(f"| `{name}` | {summary} |" + (f" {takes.get(name, '')} |" if takes else ""))
+        lines.append("")
+    lines.append("# Every option of every strategy\n")
+    for name, strategy in STRATEGIES.items():
+        paper = f" ({strategy.paper})" if strategy.paper else ""
+        lines.append(f"## {name}\n\n{strategy.summary}{paper}.\n")
+        rows = described(strategy.options)
+        if rows:
+            lines += ["| option | default | what it is for |", "|---|---|---|"]
+            lines += [f"| `{option}` | {_cell(default)} | {_cell(meaning)} |" for option, default, meaning in rows]
+        else:
+            lines.append("It has no options of its own.")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _extending() -> str:
+    """The page with the examples as their files have them."""
+    text = (HERE / "extending.md").read_text()
+    for file in sorted((ROOT / "examples" / "extending").glob("*.py")):
+        start = f"<!-- {file.name} -->"
+        before, found, rest = text.partition(start)
+        if not found:
+            raise SystemExit(f"docs/extending.md: has no place for {file.name}")
+        after = rest.partition("<!-- end -->")[2]
+        text = f"{before}{start}\n```python\n# {file.name}\n{file.read_text()}```\n<!-- end -->{after}"
+    return text
 
 
 def _headlines() -> str:
     """What the papers say in words and we have measured at their own scale."""
     lines = ["| paper | claim | ours |", "|---|---|---|"]
     for paper in PAPERS.values():
-        rows = rows_of(
-            paper.cells("full"), current_results(paper, HERE.parent / "papers" / "results"), "full"
-        )
+        results = current_results(paper, ROOT / "papers" / "results")
+        rows = rows_of(paper.cells("full"), results, "full")
         title = paper.title.partition(" (")[0]
         lines += [f"| {title} | {text} | {v} |" for text, v in claim_verdicts(paper, rows) if v != NOT_RUN]
     return "\n".join(lines)
 
 
+def main(check: bool) -> int:
+    """Write them all, or name those that are not what they should be."""
+    stale = [page for page, text in pages().items() if not page.exists() or page.read_text() != text]
+    for page in stale:
+        if check:
+            print(f"{page.relative_to(ROOT)}: out of date, run `make docs`", file=sys.stderr)
+        else:
+            page.write_text(pages()[page])
+    return int(check and bool(stale))
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main("--check" in sys.argv[1:]))

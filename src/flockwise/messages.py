@@ -98,7 +98,9 @@ class Replies:
         return replace(self, updates=changed)
 
     @classmethod
-    def stack(cls, round: int, replies: Sequence[Reply], dimension: int, names: Iterable[str] = ()) -> "Replies":
+    def stack(
+        cls, round: int, replies: Sequence[Reply], dimension: int, names: Iterable[str] = ()
+    ) -> "Replies":
         """Single replies, each checked before, laid out as columns."""
         origins = [origin(reply.address, reply.hour, reply.user) for reply in replies]
         return cls(

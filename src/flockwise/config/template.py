@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from flockwise import plugins
 from flockwise.config.sections import Config
+from flockwise.options import written
 from flockwise.strategies import STRATEGIES
 
 _STARTS: dict[str, dict[str, Any]] = {
@@ -46,13 +47,20 @@ def _section(name: str, kind: type[BaseModel], start: dict[str, Any], strategy: 
 
 def _fields(kind: type[BaseModel], start: dict[str, Any]) -> str:
     text = ""
-    for name, field in kind.model_fields.items():
-        value = start.get(name, field.get_default(call_default_factory=True))
-        choices = " | ".join(json.dumps(choice) for choice in _choices(field.annotation))
-        said = [part for part in (choices, field.description) if part]
-        note = f"  # {'; '.join(said)}" if said else ""
-        text += f"# {name} ={note}\n" if value is None else f"{name} = {_toml(value)}{note}\n"
+    for name, default, meaning in described(kind):
+        value = _toml(start[name]) if name in start else default
+        text += f"{name} = {value}" + (f"  # {meaning}" if meaning else "") + "\n"
     return text
+
+
+def described(kind: type[BaseModel]) -> list[tuple[str, str, str]]:
+    """Each field's name, its default as a config writes it, and what it is for."""
+    rows = []
+    for name, field in kind.model_fields.items():
+        default = "" if field.is_required() else _toml(field.get_default(call_default_factory=True))
+        choices = " | ".join(json.dumps(choice) for choice in _choices(field.annotation))
+        rows.append((name, default, "; ".join(part for part in (choices, field.description) if part)))
+    return rows
 
 
 def _choices(annotation: Any) -> list[Any]:
@@ -63,4 +71,4 @@ def _choices(annotation: Any) -> list[Any]:
 
 
 def _toml(value: Any) -> str:
-    return json.dumps(value)  # TOML writes strings, numbers, booleans, and lists of them as JSON does
+    return json.dumps(written(value))  # TOML writes strings, numbers, booleans, and lists of them as JSON does

@@ -15,9 +15,9 @@ from starlette.routing import Route
 
 from flockwise.dashboard.guard import Guard, is_token
 from flockwise.dashboard.watching import Watch
-from flockwise.store.requests import file_request
 from flockwise.errors import FlockwiseError
 from flockwise.report.page import charts_library, page_script, page_style
+from flockwise.store.requests import file_request
 
 MOST_BYTES = 4096  # of a request's body
 MOST_COMPARED = 200

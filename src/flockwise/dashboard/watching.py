@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from flockwise.store.requests import pending
 from flockwise.errors import FlockwiseError
 from flockwise.report import describe_comparison, describe_run
 from flockwise.report.encoding import number, numbers, plain, whole
 from flockwise.store import Run, open_run
 from flockwise.store.files import is_locked
+from flockwise.store.requests import pending
 
 TROUBLE = (
     FlockwiseError, OSError, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError,

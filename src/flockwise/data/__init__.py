@@ -1,10 +1,10 @@
 """Data sets, and federations of clients that hold parts of them."""
 
 from flockwise.data.cache import default_cache
-from flockwise.data.holdout import hold_out
 from flockwise.data.dataset import Dataset
 from flockwise.data.federation import PARTS, Federation, Shard
 from flockwise.data.fetching import SOURCES, fetch
+from flockwise.data.holdout import hold_out
 from flockwise.data.loading import Available, available, load
 from flockwise.data.registry import DATASETS, find_spec
 from flockwise.data.sets import cifar10, digits, fashion_mnist, femnist, mnist
@@ -20,7 +20,6 @@ __all__ = [
     "Shard",
     "Spec",
     "available",
-    "hold_out",
     "cifar10",
     "default_cache",
     "digits",
@@ -28,6 +27,7 @@ __all__ = [
     "femnist",
     "fetch",
     "find_spec",
+    "hold_out",
     "load",
     "mnist",
 ]

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flockwise.data.holdout import hold_out
 from flockwise.data.dataset import Dataset
+from flockwise.data.holdout import hold_out
 from flockwise.errors import InputError
 from flockwise.rng import generator
 

@@ -29,12 +29,14 @@ def config_of(
         content["training"] = training.section()
     if attack is not None:
         content["attack"] = {**written(attack.section()), "name": attack.name or OWN}
-    for section, given in sections.items():
-        before = content.get(section)
-        content[section] = (
-            {**before, **given} if isinstance(before, dict) and isinstance(given, Mapping) else given
-        )
-    return content
+    return merged(content, sections)
+
+
+def merged(content: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """A config's content with more said; sections that both have are put together."""
+    both = {key for key in content.keys() & more.keys() if isinstance(content[key], Mapping)}
+    inner = {key: {**content[key], **more[key]} for key in both if isinstance(more[key], Mapping)}
+    return {**content, **more, **inner}
 
 
 def method_sections(method: Method) -> dict[str, dict[str, Any]]:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flockwise import __version__
-from flockwise.config import Config, load_config, parse_config
+from flockwise.config import Config, parse_config
+from flockwise.config.reading import said_config
 from flockwise.engine import Engine, Evaluation, Opener
 from flockwise.errors import ConfigError, InputError, RunError
 from flockwise.messages import Event, RoundRecord
 from flockwise.runs.assembly import Brought, Parts, assemble
 from flockwise.runs.loop import Loop, Progress
-from flockwise.runs.objects import config_of
+from flockwise.runs.objects import config_of, merged
 from flockwise.runs.recording import recorded
 from flockwise.runs.handle import Run, open_run
 from flockwise.stages.method import Method
@@ -48,6 +49,7 @@ def run(
     rounds: int | None = None,
     seed: int | None = None,
     fraction: float | None = None,
+    travels: Iterable[str] | None = None,
     engine: Engine | Opener | None = None,
     out: str | Path | None = None,
     overrides: Iterable[str] = (),
@@ -63,15 +65,22 @@ def run(
         run("my.toml")
 
     `clients` and `model` bring your own data and module; `rounds`, `seed`, `fraction` (of the clients, a round) and
-    further sections of a config (`checkpoint={"every": 5}`) say the rest. `engine` trains: this machine, if not given.
+    further sections of a config (`checkpoint={"every": 5}`) say the rest; `travels` names the tensors that are sent, if
+    not all are. `engine` trains: this machine, if not given.
     `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
     resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.
     """
     beside = Path(what).parent if isinstance(what, str | Path) else Path.cwd()
     folder = beside if directory is None else Path(directory)
     brought = Brought(clients, model, what if isinstance(what, Method) else None, attack, engine)
-    said = {"rounds": rounds, "sampling": None if fraction is None else {"fraction": fraction}, **sections}
-    given = {name: value for name, value in said.items() if value is not None}
+    given = dict(sections)
+    for section, field, value in (
+        (None, "rounds", rounds),
+        ("sampling", "fraction", fraction),
+        ("model", "travels", None if travels is None else list(travels)),
+    ):
+        if value is not None:
+            given = merged(given, {field: value} if section is None else {section: {field: value}})
     config = _as_config(what, brought, training, seed, given, overrides, folder)
     path = Path(out) if out is not None else new_run_path(config)
     parts = assemble(config, directory=folder, data=_path(data), brought=brought)
@@ -204,14 +213,14 @@ def _as_config(
     if training is not None or brought.attack is not None:
         raise InputError("training, attack: go with a method; a config has sections for them")
     if isinstance(what, str | Path):
-        more = [f"{name}={value}" for name, value in (("seed", seed), *sections.items()) if value is not None]
-        return load_config(what, [*more, *overrides])
-    content = what.written() if isinstance(what, Config) else dict(what)
-    content |= {**({} if seed is None else {"seed": seed}), **sections}
+        content = said_config(what).model_dump(exclude_unset=True)
+    else:
+        content = what.written() if isinstance(what, Config) else dict(what)
+    content = merged(content, {**({} if seed is None else {"seed": seed}), **sections})
     if brought.clients is not None:
         content |= {"data": {"name": "own"}, "split": {"name": "iid", "clients": brought.clients.clients}}
     if brought.model is not None:
-        content["model"] = {**content.get("model", {}), "name": "own"}
+        content = merged(content, {"model": {"name": "own"}})
     return parse_config(content, overrides, directory)
 
 
@@ -250,7 +259,7 @@ def environment(config: Config, directory: Path) -> dict[str, Any]:
 
 def new_run_path(config: Config, folder: Path = Path("runs")) -> Path:
     """A directory name that says what and when, and is not taken."""
-    stem = f"{time.strftime('%Y-%m-%d_%H%M%S')}_{config.strategy.name.replace(':', '-')}_{config.data.name}"
+    stem = f"{time.strftime('%Y-%m-%d_%H%M%S')}_{config.strategy.name.rpartition(':')[2]}_{config.data.name}"
     path, number = folder / stem, 1
     while path.exists():
         number += 1

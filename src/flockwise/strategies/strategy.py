@@ -1,5 +1,6 @@
 """What a strategy is: one keyword function that puts a method together."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,9 @@ class Strategy(Piece, Generic[Options]):
         """The method with these options, checked; `rule` may be a rule, a rule with options, or your own function."""
         given: dict[str, Any] = dict(options)
         rule = {"rule": as_bound(given.pop("rule"))} if "rule" in given else {}
+        if rule and "rule" not in inspect.signature(self.function).parameters:
+            if rule.pop("rule").name != MEAN.name:
+                raise ConfigError(f"aggregation.name: {self.name} has a rule of its own; leave it out")
         values = self.resolved(given, "strategy.")
         try:
             method = self.function(**rule, **values)
