@@ -7,8 +7,9 @@ pytest.importorskip("flwr", reason="needs flockwise[flower]")
 
 from flwr.app import ConfigRecord, MetricRecord
 
+import flockwise as fw
 from flockwise.errors import ConfigError, InputError, RunError
-from flockwise.flower import Flocks
+from flockwise.flower import Flocks, RecordKeys, Terms
 from flockwise.flower import flocks as flocks_module
 from flockwise.store import open_run
 
@@ -160,3 +161,44 @@ def test_after_a_restart_an_absent_client_does_not_hold_up_the_others(tmp_path):
         flocks = Flocks("fedavg", clients=6, run=tmp_path / "run", start_timeout=1.0)
         result = flocks.start(grid, apps.numpy_start(), num_rounds=rounds, timeout=5)
     assert result.state == "finished" and result.rounds == 4
+
+
+def test_a_method_does_what_its_strategy_does_by_name(tmp_path):
+    def start(path, *what, **more):
+        flocks = Flocks(*what, clients=6, run=tmp_path / path, evaluate_every=0, **more)
+        return flocks.start(grid_of(apps.numpy_app), apps.numpy_start(), num_rounds=4)
+
+    named = start("named", "flic", warmup=2, aggregation="median")
+    made = start("made", fw.flic(warmup=2, rule=fw.median()))
+    assert named.flock_of == made.flock_of and same_flocks(made.flock_of)
+    one, other = (open_run(tmp_path / path) for path in ("named", "made"))
+    for name, array in one.checkpoint().items():
+        np.testing.assert_array_equal(array, other.checkpoint()[name])
+    assert one.config == other.config
+    with pytest.raises(RunError, match="another strategy"):
+        start("made", fw.flic(warmup=3, rule=fw.median()))
+    with pytest.raises(RunError, match="another aggregation"):
+        start("made", fw.flic(warmup=2))
+
+
+def test_a_method_has_its_options_already(tmp_path):
+    with pytest.raises(InputError, match="warmup, aggregation: go with a strategy by name"):
+        Flocks(fw.flic(), clients=3, run=tmp_path, warmup=3, aggregation="median")
+    with pytest.raises(ConfigError, match="needs clean data on the server"):
+        Flocks(fw.fedavg(rule=fw.fltrust()), clients=3, run=tmp_path)
+
+
+def test_the_older_name_of_the_record_keys_still_works(tmp_path):
+    keys = Terms(train_loss=["train_loss"])
+    assert Terms is RecordKeys
+    for number, words in enumerate(({"terms": keys}, {"keys": keys})):
+        flocks = Flocks("fedavg", clients=2, run=tmp_path / str(number), evaluate_every=0, **words)
+        assert flocks.start(grid_of(apps.numpy_app, 2), apps.numpy_start(), 1).state == "finished"
+
+
+def test_what_clients_last_trained_on_outlives_a_restart(tmp_path):
+    for rounds in (1, 1):
+        Flocks("fedavg", clients=2, run=tmp_path / "run").start(
+            grid_of(apps.numpy_app, 2), apps.numpy_start(), rounds
+        )
+    assert [row["train"] for row in open_run(tmp_path / "run").clients] == [60, 60]

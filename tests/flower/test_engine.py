@@ -128,11 +128,29 @@ def test_when_no_node_answers_the_run_ends_and_can_go_on(tmp_path):
 
 
 def test_objects_that_cannot_travel_are_refused(tmp_path):
-    import torch
+    from torch import nn
 
+    module = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
     config = {**BASE, "engine": {**BASE["engine"], "name": "flower"}}
     with pytest.raises(ConfigError, match="by name"):
-        flockwise.run(config, out=tmp_path / "run", model=torch.nn.Linear(64, 10))
+        flockwise.run(config, out=tmp_path / "run", model=module)
+    with pytest.raises(ConfigError, match=r"model.name = 'own': Flower nodes need it by name"):
+        flockwise.run(BASE, out=tmp_path / "run", model=module, engine=FlowerGrid(FakeGrid([])))
+
+
+def test_nodes_keep_nothing_so_everything_must_travel(tmp_path):
+    config = {**BASE, "model": {"name": "softmax", "travels": ["*.bias"]}}
+    with pytest.raises(ConfigError, match=r"model.travels: a Flower node keeps nothing"):
+        flockwise.run(config, out=tmp_path / "run", engine=FlowerGrid(FakeGrid([])))
+
+
+def test_a_method_and_clients_of_python_run_on_nodes_if_a_config_can_name_them(tmp_path):
+    clients = flockwise.splits.label_swap(flockwise.data.digits(), clients=6, groups=2, seed=3)
+    method = flockwise.flic(warmup=2, rule=flockwise.median())
+    given = {"model": flockwise.models.softmax, "training": flockwise.SGD(batch_size=20), "rounds": 3}
+    local = flockwise.run(method, clients, out=tmp_path / "local", **given)
+    engine = engine_on(grid_for(local.config))
+    assert_same(local, flockwise.run(method, clients, out=tmp_path / "there", engine=engine, **given))
 
 
 def reporting(text):

@@ -288,3 +288,78 @@ def test_what_a_server_app_cannot_have_is_refused_at_once(tmp_path):
             ConfigError, match="needs clean data on the server, which a Flower app does not have"
         ):
             Flocks(clients=3, run=tmp_path / "run", **choices)
+
+
+def test_a_run_whose_clients_are_all_away_says_so(tmp_path):
+    grid = FakeGrid([FakeNode(p, apps.numpy_app) for p in range(2)])
+
+    def leave(message, reply):
+        for node in grid.nodes:
+            node.online = False
+        return [reply]
+
+    grid.nodes[1].fault = leave
+    flocks = Flocks("fedavg", clients=2, run=tmp_path / "run", retries=1, evaluate_every=0)
+    result = flocks.start(grid, apps.numpy_start(), num_rounds=3, timeout=5)
+    assert result.rounds == 1
+    assert (
+        result.state == "round 2: none of this run's clients is online (a node is known by its key), 2 times"
+    )
+    found = open_run(tmp_path / "run")
+    assert found.state == "stopped" and found.about["error"] == result.state
+    assert [event.kind for event in found.events].count("away") == 2
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_a_run_that_stops_early_quotes_the_first_clients_error(retries, tmp_path):
+    grid = FakeGrid([FakeNode(p, apps.numpy_app, fault=FAULTS["raises an error"][0]) for p in range(3)])
+    flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=retries, evaluate_every=0)
+    result = flocks.start(grid, apps.numpy_start(), num_rounds=5, timeout=5)
+    assert result.state == (
+        "round 1: nobody answered (client 0: could not answer: RuntimeError: out of memory), "
+        f"{retries + 1} times"
+    )
+    found = open_run(tmp_path / "run")
+    assert found.state == "stopped" and found.about["error"] == result.state and not len(found.rounds)
+
+
+def test_a_run_of_which_no_reply_was_ever_let_in_is_not_finished_however_often_it_is_started(tmp_path):
+    for _ in range(2):
+        grid = FakeGrid([FakeNode(p, apps.numpy_app, fault=FAULTS["NaN"][0]) for p in range(3)])
+        flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=9, evaluate_every=0)
+        result = flocks.start(grid, apps.numpy_start(), num_rounds=2, timeout=5)
+        assert result.state.startswith(
+            "no reply could be used in any round: client 0: reply rejected: update"
+        )
+        found = open_run(tmp_path / "run")
+        assert found.state == "failed" and found.about["error"] == result.state
+
+
+def test_numbers_given_to_newcomers_are_on_record_before_their_round_is(tmp_path, monkeypatch):
+    from flockwise.store import files
+
+    grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(3)])
+    grid.nodes[1].online = grid.nodes[2].online = False
+    seen = []
+
+    def join(message, reply):
+        grid.nodes[2].online = True
+        return [reply]
+
+    grid.nodes[0].fault = join
+
+    def step(name):
+        if name == "before commit":
+            seen.append([row["name"] for row in open_run(tmp_path / "run").clients])
+
+    monkeypatch.setattr(files, "step", step)
+    flocks = Flocks("fedavg", clients=3, start_with=1, run=tmp_path / "run", evaluate_every=0)
+    flocks.start(grid, apps.numpy_start(), num_rounds=2, timeout=5)
+    assert seen == [["site-0"], ["site-0", "site-2"]]
+
+
+def test_a_sample_count_beyond_all_numbers_costs_its_own_report_only(tmp_path):
+    fault = lambda m, r: respond(m, ArrayRecord([good(), np.zeros(3)]), samples=1e300)  # noqa: E731
+    assert run(tmp_path / "run", fault).state == "finished"
+    told = [event for event in open_run(tmp_path / "run").events if event.kind == "rejected"]
+    assert len(told) == 1 and "samples; 1 to 10000000 are allowed" in told[0].message

@@ -12,7 +12,7 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 import flockwise
-from flockwise.flower import Flocks
+from flockwise.flower import Flocks, FlowerSimulation
 from flockwise.flower.command import QUIET
 from flockwise.store import open_run
 
@@ -34,6 +34,15 @@ def test_a_config_on_ray_gives_the_same_bits_as_the_local_engine(tmp_path):
     local = flockwise.run(config, out=tmp_path / "local")
     ray = flockwise.run({**config, "engine": {**BASE["engine"], "name": "flower", "workers": 2, "timeout": 300}},
                         out=tmp_path / "ray")  # fmt: skip
+    assert_same(local, ray)
+
+
+def test_python_objects_on_ray_give_the_same_bits_as_the_local_engine(tmp_path):
+    clients = flockwise.splits.label_swap(flockwise.data.digits(), clients=6, groups=2, seed=3)
+    given = {"model": flockwise.models.softmax, "rounds": 2}
+    method = flockwise.flic(warmup=1, rule=flockwise.median())
+    local = flockwise.run(method, clients, out=tmp_path / "local", **given)
+    ray = flockwise.run(method, clients, out=tmp_path / "ray", engine=FlowerSimulation(workers=2), **given)
     assert_same(local, ray)
 
 

@@ -6,7 +6,7 @@ pytest.importorskip("flwr", reason="needs flockwise[flower]")
 
 from flockwise.errors import EngineError
 from flockwise.flower import Flocks, supervise, supervisor
-from flockwise.store import open_run, reopen_run
+from flockwise.store import create_run, open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
 
 from . import client_apps as apps
@@ -111,3 +111,22 @@ def test_a_first_submission_that_fails_is_told_at_once(superlink):
     with pytest.raises(EngineError, match="no connection"):
         supervise("app", "local", superlink.path, pause=0.01)
     assert superlink.broken == 98
+
+
+def test_a_run_that_ended_without_learning_is_not_submitted_again(superlink, monkeypatch):
+    import threading
+
+    def never_learns():
+        with create_run(superlink.path, {"rounds": 1}, {}, CheckpointPolicy(every=1)) as writer:
+            done.wait(5)
+            writer.commit(1, 0.1, {"participants": 0.0}, {}, [], {})
+            writer.about(state="failed", error="no reply could be used in any round: client 0: NaN")
+
+    done, work = threading.Event(), threading.Thread(target=never_learns)
+    monkeypatch.setattr(superlink, "_work", work.start)
+    superlink.says = "running"
+    threading.Timer(0.5, done.set).start()
+    with pytest.raises(EngineError, match="no reply could be used in any round: client 0: NaN"):
+        supervise("app", "local", superlink.path, pause=0.01)
+    work.join()
+    assert superlink.submitted == 1

@@ -41,6 +41,10 @@ def supervise(
             raise EngineError(
                 f"Flower run {number} was stopped by hand; the same command goes on with {path}"
             )
+        if ended == "failed" and found is not None and _rounds(path) >= (found.goal or 0):
+            raise EngineError(
+                f"{path}: {printable(found.about.get('error', ended))}"
+            )  # nothing is left to go on with
         why = _reason(superlink, number, home)
         say(f"Flower run {number} is over before its time: {ended}" + (f": {why}" if why else ""))
         _stop(superlink, number, home)
