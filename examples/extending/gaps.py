@@ -24,4 +24,6 @@ class LargestGap:
 if __name__ == "__main__":
     clients = fw.splits.label_swap(fw.data.digits(), clients=10, groups=2)
     method = fw.custom(clustering=LargestGap(), similarity="one-plus-cosine", first=4)
-    print(fw.run(method, clients, model=fw.models.mlp, training=fw.SGD(epochs=3, learning_rate=0.1), rounds=8))
+    print(
+        fw.run(method, clients, model=fw.models.mlp, training=fw.SGD(epochs=3, learning_rate=0.1), rounds=8)
+    )

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import flockwise as fw
+from flockwise import stages as do
 from flockwise.clustering import agglomerative
 from flockwise.similarity import l2
-from flockwise.stages import Clustered, Known, Method, average, chain, everyone, find_flocks, once, place, sample
-from flockwise.stages import train, when
 
 
 @dataclass(frozen=True)
@@ -18,16 +17,17 @@ class LastLayer:
     def known(self, round):
         """Everyone who answered."""
         batch, (start, stop) = round.replies, round.setting.layers[-1]
-        return Known(batch.clients, lambda: (batch.sent + batch.updates)[:, start:stop])
+        return do.Known(batch.clients, lambda: (batch.sent + batch.updates)[:, start:stop])
 
 
 @fw.strategy("one-shot clustering by the last layer's weights")
-def last_layer(*, rule: fw.Rule = fw.mean()) -> Method:  # noqa: B008
+def last_layer(*, rule: fw.Rule = fw.mean()) -> fw.Method:  # noqa: B008
     """All clients train once; then FedAvg inside the flocks that their last layers show."""
-    clusters = Clustered(l2, lambda away, seed: agglomerative(away, "average", "auto"), takes="distance")
-    look = once(1)
-    first = chain(train(everyone), find_flocks(LastLayer(), clusters, look), average(rule))
-    return Method(chain(when(look.looks, first, otherwise=chain(train(sample), average(rule))), place()))
+    clusters = do.Clustered(l2, lambda away, seed: agglomerative(away, "average", "auto"), takes="distance")
+    look = do.once(1)
+    first = do.chain(do.train(do.everyone), do.find_flocks(LastLayer(), clusters, look), do.average(rule))
+    usual = do.chain(do.train(do.sample), do.average(rule))
+    return fw.Method(do.chain(do.when(look.looks, first, otherwise=usual), do.place()))
 
 
 if __name__ == "__main__":

@@ -3,26 +3,25 @@
 from typing import Annotated
 
 import flockwise as fw
+from flockwise import stages as do
 from flockwise.clustering import agglomerative
 from flockwise.options import Count
 from flockwise.similarity import l1
-from flockwise.stages import Clustered, Every, Method, average, chain, everyone, find_flocks, joint, place, sample
-from flockwise.stages import this_round, train, when
 
 
 @fw.strategy("FL+HC every few rounds, the median inside flocks")
-def repeated_median(*, repeat: Annotated[Count, "rounds from one look to the next"] = 5) -> Method:
+def repeated_median(*, repeat: Annotated[Count, "rounds from one look to the next"] = 5) -> fw.Method:
     """Every few rounds all clients train one model and are clustered anew."""
-    clusters = Clustered(
+    clusters = do.Clustered(
         l1,
         lambda away, seed: agglomerative(away, "complete", "auto"),
         takes="distance",
         min_separation=3.0,  # flocks no further apart than noise are not acted on
     )
-    look = Every(repeat, repeat)
-    census = chain(train(everyone, joint), find_flocks(this_round, clusters, look))
-    usual = chain(train(sample), average(fw.median()))
-    return Method(chain(when(look.looks, census, otherwise=usual), place()))
+    look = do.Every(repeat, repeat)
+    census = do.chain(do.train(do.everyone, do.joint), do.find_flocks(do.this_round, clusters, look))
+    usual = do.chain(do.train(do.sample), do.average(fw.median()))
+    return fw.Method(do.chain(do.when(look.looks, census, otherwise=usual), do.place()))
 
 
 if __name__ == "__main__":

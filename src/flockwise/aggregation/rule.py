@@ -133,6 +133,12 @@ class Rule:
         """Its name in configs."""
         return self.piece.name
 
+    def __repr__(self) -> str:
+        told = {"attackers": self.attackers, "before": self.before, **self.options}
+        defaults = {"attackers": 0.0, "before": (), **self.piece.defaults}
+        said = ", ".join(f"{name}={value!r}" for name, value in told.items() if value != defaults.get(name))
+        return f"{self.name.replace('-', '_')}({said})"
+
     def strictly(self) -> "Rule":
         """The same, refusing too few clients where it would otherwise go without its guarantee."""
         return replace(self, strict=True)

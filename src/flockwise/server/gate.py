@@ -131,8 +131,8 @@ class Gate:
 def _norm(update: np.ndarray) -> float:
     # Blocks keep the float64 copy small; a single NaN or Inf anywhere makes the sum non-finite.
     total = 0.0
-    for start in range(0, update.size, 1 << 16):
-        block = update[start : start + (1 << 16)].astype(np.float64)
+    for first in range(0, update.size, 1 << 16):
+        block = update[first : first + (1 << 16)].astype(np.float64)
         total += float(block @ block)
     return float(np.sqrt(total))
 
