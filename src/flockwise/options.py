@@ -60,9 +60,10 @@ def resolved(
     values: Mapping[str, Any],
     given: frozenset[str] = frozenset(),
     prefix: str = "",
+    name: str = "",
 ) -> dict[str, Any]:
-    """Checked values with the defaults filled in, ready to call the function with."""
-    model = validated(options_of(function, given), values, prefix)
+    """Checked values with the defaults filled in, ready to call the function with; `name` is who needs them."""
+    model = validated(options_of(function, given), values, prefix, name or getattr(function, "__name__", ""))
     return {name: getattr(model, name) for name in [*type(model).model_fields, *(model.model_extra or {})]}
 
 
@@ -82,14 +83,14 @@ def written(value: Any) -> Any:
     )
 
 
-def validated(model: type[M], values: Mapping[str, Any], prefix: str = "") -> M:
+def validated(model: type[M], values: Mapping[str, Any], prefix: str = "", name: str = "") -> M:
     """The validated model, or a ConfigError with a line per fault: field, value, rule, nearest valid name."""
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
         faults: dict[str, list[str]] = {}
         for fault in error.errors():
-            field, message = _line(model, fault, prefix)
+            field, message = _line(model, fault, prefix, name)
             faults.setdefault(field, []).append(message)
         # A field that may be of several kinds has a message for each of them.
         lines = [f"{field}: {', or '.join(dict.fromkeys(told))}" for field, told in sorted(faults.items())]
@@ -163,7 +164,7 @@ def _described(annotation: Any) -> Any:
     return none_in_words(described) if may_be_none(kind) else described
 
 
-def _line(model: type[BaseModel], fault: Any, prefix: str) -> tuple[str, str]:
+def _line(model: type[BaseModel], fault: Any, prefix: str, needed_by: str) -> tuple[str, str]:
     # Union alternatives appear in the location as type names; the field path is what precedes them.
     path, here = [], model
     for part in fault["loc"]:
@@ -181,9 +182,8 @@ def _line(model: type[BaseModel], fault: Any, prefix: str) -> tuple[str, str]:
         elif isinstance(part, int):
             path.append(str(part))
     if fault["type"] == "missing":
-        return prefix + ".".join(
-            [*path, *([] if path else [str(fault["loc"][-1])])]
-        ), "is needed, and has no default"
+        field = ".".join([*path, *([] if path else [str(fault["loc"][-1])])])
+        return prefix + field, f"is needed{f' by {needed_by}' if needed_by else ''}, and has no default"
     return f"{prefix}{'.'.join(path)} = {shown(fault['input'])}", _told(fault)
 
 

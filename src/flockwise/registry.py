@@ -70,7 +70,7 @@ class Piece:
 
     def resolved(self, values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         """These options checked, and the others at their defaults."""
-        return resolved(self.function, values, self.given, prefix)
+        return resolved(self.function, values, self.given, prefix, self.name)
 
 
 P = TypeVar("P", bound=Piece)

@@ -57,7 +57,7 @@ def test_several_mistakes_are_all_reported() -> None:
     text = str(error.value)
     assert "rounds = 0" in text
     assert "training.epochs = 'many'" in text
-    assert "training.batchsize: unknown key; did you mean 'batch_size'?" in text
+    assert "training.batchsize = 1: unknown key; did you mean 'batch_size'?" in text
 
 
 def test_momentum_does_not_go_with_adam() -> None:
@@ -76,7 +76,8 @@ def test_every_template_is_valid(strategy: str, tmp_path: Path) -> None:
 
 def test_overrides_reach_into_sections_and_keep_types() -> None:
     config = parse_config(
-        {}, ["training.epochs=4", "data.name=digits", "attack.clients=[1,2]", "strategy.name=fedavg"]
+        {"attack": {"name": "reverse"}},
+        ["training.epochs=4", "data.name=digits", "attack.clients=[1,2]", "strategy.name=fedavg"],
     )
     assert config.training.epochs == 4
     assert config.attack.clients == [1, 2]

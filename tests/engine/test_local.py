@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flockwise.data import Federation
-from flockwise.engine import LocalEngine, Workbench, local
+from flockwise.engine import ClientWork, LocalEngine, local
 from flockwise.engine.arena import Arena
 from flockwise.engine.pool import Pool
 from flockwise.errors import EngineError
@@ -31,7 +31,7 @@ def _federation(empty: bool = False) -> Federation:
 
 def _engine(workers: int, empty: bool = False) -> LocalEngine:
     module = build("softmax", (1, 4, 4), 2, seed=0)
-    return LocalEngine(Workbench(_federation(empty), module, Recipe(2, 8, 0.5)), workers)
+    return LocalEngine(ClientWork(_federation(empty), module, Recipe(2, 8, 0.5)), workers)
 
 
 def _plan(kind: str = "train", models: int = 1, clients: int = 4) -> Plan:
@@ -48,10 +48,9 @@ def test_replies_come_in_order_and_do_not_depend_on_workers() -> None:
         answers.append(engine.train(_plan()))
         engine.close()
     for other in answers[1:]:
-        assert [reply.client for reply in other] == [0, 1, 2, 3]
-        for one, two in zip(answers[0], other, strict=True):
-            assert one.update.tobytes() == two.update.tobytes()
-            assert (one.samples, one.loss) == (two.samples, two.loss)
+        assert other.clients.tolist() == [0, 1, 2, 3]
+        for column in ("updates", "samples", "losses", "chosen", "origins"):
+            assert getattr(answers[0], column).tobytes() == getattr(other, column).tobytes()
 
 
 def test_a_light_plan_is_carried_out_here_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +63,7 @@ def test_a_light_plan_is_carried_out_here_to_the_same_bits(monkeypatch: pytest.M
     engine._pace = 0.0  # whatever else the machine does
     here = engine.train(_plan())
     assert sent == [4]
-    assert [a.update.tobytes() for a in by_workers] == [a.update.tobytes() for a in here]
+    assert by_workers.updates.tobytes() == here.updates.tobytes()
     engine._pace = 1.0  # a second a sample: worth a message
     engine.train(_plan())
     engine.close()
@@ -75,11 +74,11 @@ def test_a_client_that_is_offered_several_models_trains_the_best() -> None:
     engine = _engine(1)
     plan = _plan(models=3)
     replies = engine.train(plan)
-    bench = engine._bench
-    for reply in replies:
-        x, y = bench.data(reply.client, "train", 1)
-        losses = [bench._trainer.losses(model, x, y)[0] for model in plan.models]
-        assert reply.chosen == int(np.argmin(losses))
+    work = engine._work
+    for client, chosen in zip(replies.clients.tolist(), replies.chosen.tolist(), strict=True):
+        x, y = work.data(client, "train", 1)
+        losses = [work._trainer.losses(model, x, y)[0] for model in plan.models]
+        assert chosen == int(np.argmin(losses))
 
 
 def test_validation_scores_every_model() -> None:
@@ -90,7 +89,7 @@ def test_validation_scores_every_model() -> None:
 
 def test_a_client_without_training_data_is_missing_from_the_answer() -> None:
     engine = _engine(1, empty=True)
-    assert [reply.client for reply in engine.train(_plan(clients=5))] == [0, 1, 2, 3]
+    assert engine.train(_plan(clients=5)).clients.tolist() == [0, 1, 2, 3]
 
 
 def test_only_changed_models_are_tested_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +105,7 @@ def test_only_changed_models_are_tested_again(monkeypatch: pytest.MonkeyPatch) -
     plan = _plan(models=2)
     jobs = engine.train(plan)  # with the same models
     changed = plan.models.copy()
-    changed[1, -1] += jobs[0].update[-1] + 1
+    changed[1, -1] += jobs.updates[0, -1] + 1
     third = engine.evaluate(3, changed, np.array([0, 1, 1, 1]))
     assert tested == [0, 1, 2, 3, 1, 1, 2, 3]
     assert third.loss[0] == second.loss[0] and (third.loss[1:] != second.loss[1:]).all()
@@ -156,7 +155,7 @@ def test_replies_outlive_the_shared_memory_of_their_round(monkeypatch: pytest.Mo
     found, expected = engine.train(_plan()), kept.train(_plan())
     engine.train(_plan())
     engine.close()
-    assert [reply.update.tobytes() for reply in found] == [reply.update.tobytes() for reply in expected]
+    assert found.updates.tobytes() == expected.updates.tobytes()
 
 
 def test_light_tests_are_shared_with_this_process_to_the_same_bits() -> None:

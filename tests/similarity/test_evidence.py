@@ -17,7 +17,7 @@ def test_always_equals_the_cosines_of_the_latest_updates(rounds):
     evidence, latest = Evidence(8, 50), {}
     for number, clients in enumerate(rounds):
         rows = random_rows(len(clients), seed=number)
-        evidence.update(clients, rows, number)
+        evidence = evidence.update(clients, rows, number)
         latest.update(zip(clients, rows, strict=True))
     heard = sorted(latest)
     assert np.flatnonzero(evidence.heard).tolist() == heard
@@ -31,7 +31,7 @@ def test_always_equals_the_cosines_of_the_latest_updates(rounds):
 
 def test_never_compared_is_not_similarity_zero():
     evidence = Evidence(3, 2)
-    evidence.update([0, 2], [[1.0, 0.0], [0.0, 1.0]], 0)
+    evidence = evidence.update([0, 2], [[1.0, 0.0], [0.0, 1.0]], 0)
     result = evidence.cosine()
     assert result[0, 2] == 0 and np.isnan(result[0, 1]) and np.isnan(result[1, 1]) and result[0, 0] == 1
 
@@ -39,15 +39,15 @@ def test_never_compared_is_not_similarity_zero():
 def test_a_reversed_client_is_opposed_to_its_victim():
     row = random_rows(1)[0]
     evidence = Evidence(2, 50)
-    evidence.update([0], [row], 0)
-    evidence.update([1], [-row], 1)
+    evidence = evidence.update([0], [row], 0)
+    evidence = evidence.update([1], [-row], 1)
     assert evidence.cosine()[0, 1] == pytest.approx(-1, abs=1e-6)
 
 
 def test_old_updates_are_ignored():
     evidence = Evidence(3, 50, max_age=2)
-    evidence.update([0, 1], random_rows(2), 1)
-    evidence.update([2], random_rows(1, seed=1), 3)
+    evidence = evidence.update([0, 1], random_rows(2), 1)
+    evidence = evidence.update([2], random_rows(1, seed=1), 3)
     assert evidence.usable(3).tolist() == [True, True, True]
     assert evidence.usable(4).tolist() == [False, False, True]
     assert evidence.usable().tolist() == [True, True, True]
@@ -59,33 +59,34 @@ def test_a_restored_memory_goes_on_with_the_same_bits():
     first = Evidence(20, 30_000, max_age=3)
     rng = np.random.default_rng(0)
     for number in range(3):
-        first.update(rng.permutation(20)[:7], random_rows(7, 30_000, number), number)
-    second = Evidence.from_state({name: array.copy() for name, array in first.state().items()})
+        first = first.update(rng.permutation(20)[:7], random_rows(7, 30_000, number), number)
+    second = Evidence.from_arrays({name: array.copy() for name, array in first.arrays().items()})
     for number in range(3, 6):
         clients = rng.permutation(20)[:7]
-        for evidence in (first, second):
-            evidence.update(clients, random_rows(7, 30_000, number), number)
+        first, second = (
+            evidence.update(clients, random_rows(7, 30_000, number), number) for evidence in (first, second)
+        )
     assert first.cosine().tobytes() == second.cosine().tobytes()
-    assert {n: a.tobytes() for n, a in first.state().items()} == {
-        n: a.tobytes() for n, a in second.state().items()
+    assert {n: a.tobytes() for n, a in first.arrays().items()} == {
+        n: a.tobytes() for n, a in second.arrays().items()
     }
 
 
 def test_a_state_that_cannot_be_written_to_is_copied():
     first = Evidence(2, 50)
-    first.update([0], random_rows(1), 0)
-    frozen = {name: array.copy() for name, array in first.state().items()}
+    first = first.update([0], random_rows(1), 0)
+    frozen = {name: array.copy() for name, array in first.arrays().items()}
     for array in frozen.values():
         array.setflags(write=False)
-    second = Evidence.from_state(frozen)
-    second.update([1], random_rows(1, seed=1), 1)
+    second = Evidence.from_arrays(frozen)
+    second = second.update([1], random_rows(1, seed=1), 1)
     assert not frozen["rows"][1].any() and second.heard.all()
 
 
 def test_updates_are_copied_in():
     rows = random_rows(1)
     evidence = Evidence(2, 50)
-    evidence.update([0], rows, 0)
+    evidence = evidence.update([0], rows, 0)
     rows[:] = 0
     assert evidence.rows[0].any()
 

@@ -8,10 +8,10 @@ import numpy as np
 from flockwise.config import parse_config
 from flockwise.messages import Event, RoundRecord
 from flockwise.metrics import adjusted_rand
-from flockwise.pieces.state import FREE, UNPLACED, State
+from flockwise.runs.assembly import Parts, assemble
+from flockwise.runs.loop import one_round
 from flockwise.server import Server
-from flockwise.simulation.assembly import Parts, assemble
-from flockwise.simulation.runner import one_round
+from flockwise.stages import FREE, UNPLACED, State
 
 BASE: dict[str, Any] = {
     "seed": 1,
@@ -54,7 +54,7 @@ class Played:
 
     @property
     def attackers(self) -> set[int]:
-        return set(self.parts.adversary.clients) if self.parts.adversary else set()
+        return set(self.parts.hazards.attackers)
 
     @property
     def mean_accuracy(self) -> float:
@@ -70,7 +70,10 @@ def play(state: State | None = None, **sections: Any) -> Played:
     config = parse_config({**BASE, **sections})
     parts = assemble(config, state)
     try:
-        records = tuple(one_round(parts)[0] for _ in range(config.rounds - parts.server.round))
+        records = tuple(
+            one_round(parts.server, parts.engine, parts.hazards)[0]
+            for _ in range(config.rounds - parts.server.round)
+        )
         tested = parts.engine.evaluate(config.rounds, *parts.server.assignment())
     finally:
         parts.engine.close()

@@ -49,7 +49,7 @@ def test_a_newcomer_is_sent_the_global_model():
         faults={"late_clients": 2, "late_round": 9},
     )  # fmt: skip
     models, rows = game.server.assignment()
-    late = sorted(game.parts.channel.late)
+    late = sorted(game.parts.hazards.channel.late)
     assert rows[late].tolist() == [0, 0]
     alive = np.unique(game.labels[game.labels >= 0])
     expected = game.server.state.models[alive].mean(axis=0, dtype=np.float64)

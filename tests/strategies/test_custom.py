@@ -50,11 +50,11 @@ def test_a_power_changes_distances_too():
         ({"evidence": "this-round", "attribution": "1nn"}, "strategy.evidence = 'this-round'"),
         (
             {"clustering": "agglomerative", "clustering_parameters": {"link": 1}},
-            "clustering_parameters.link: unknown key",
+            "strategy.clustering_parameters.link = 1: unknown key; did you mean 'linkage'",
         ),
         (
             {"clustering": "bipartition", "clustering_parameters": {"x": 1}},
-            "clustering_parameters.x: unknown key",
+            "strategy.clustering_parameters.x = 1: unknown key; known are cohesion, decay",
         ),
         ({"clustering": "sklearn.cluster:DBSCAN", "clustering_parameters": {"epss": 1}}, "epss"),
         ({"clustering": "bipartition", "min_separation": 1.0}, "strategy.min_separation = 1"),
@@ -68,7 +68,7 @@ def test_what_would_be_ignored_is_refused(choices, message):
 
 
 def test_the_servers_own_update_says_nothing_about_whole_models():
-    with pytest.raises(ConfigError, match="average whole models"):
+    with pytest.raises(ConfigError, match="averages whole models"):
         play(rounds=1, strategy={"name": "custom", "attribution": "avg"}, aggregation={"name": "fltrust"},
              root={"samples": 50})  # fmt: skip
 

@@ -2,22 +2,25 @@
 
 import numpy as np
 import pytest
-from tests.server.methods import OPTIONS
 from tests.strategies.playing import play
 
 from flockwise.aggregation import PRE_AGGREGATIONS, RULES
 from flockwise.attacks import ATTACKS
 from flockwise.clustering import CLUSTERERS
-from flockwise.pieces.measures import MEASURES
-from flockwise.pieces.state import FREE, UNPLACED
+from flockwise.similarity import SIMILARITIES
 from flockwise.splits import SPLITS
+from flockwise.stages import FREE, UNPLACED
 from flockwise.strategies import STRATEGIES
 
 SMALL = {
     "rounds": 5, "split": {"name": "label_swap", "clients": 12, "groups": 3, "samples": 40},
     "model": {"name": "softmax"}, "training": {"epochs": 1, "batch_size": 20, "learning_rate": 0.1},
 }  # fmt: skip
-NEEDED = {"centered-clipping": {"radius": 1.0}, "norm-bound": {"radius": 1.0}}
+
+
+def options_of(piece):
+    """What a config needs to say to try a piece: its own example, without what the run provides."""
+    return {name: value for name, value in piece.example.items() if name not in piece.given}
 
 
 def check_partition(game):
@@ -32,11 +35,11 @@ def check_partition(game):
 @pytest.mark.parametrize("rule", list(RULES))
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 def test_every_strategy_runs_with_every_rule_and_lost_replies(strategy, rule):
-    if rule == "fltrust" and strategy == "communities":
+    if "root" in RULES[rule].wants and strategy == "communities":
         pytest.skip("refused: it averages models, not updates (tested with that strategy)")
     game = play(
-        **SMALL, strategy={"name": strategy, **OPTIONS[strategy]}, faults={"dropout": 0.3}, root={"samples": 60},
-        aggregation={"name": rule, "attackers": 1, **NEEDED.get(rule, {})},
+        **SMALL, strategy={"name": strategy, **options_of(STRATEGIES[strategy])}, faults={"dropout": 0.3}, root={"samples": 60},
+        aggregation={"name": rule, "attackers": 1, **options_of(RULES[rule])},
     )  # fmt: skip
     check_partition(game)
     assert any(not record.arrays["trained"].all() for record in game.records)
@@ -49,20 +52,23 @@ def test_every_pre_aggregation_runs(name):
 
 @pytest.mark.parametrize("name", list(ATTACKS))
 def test_every_attack_runs(name):
-    game = play(**{**SMALL, "split": {"name": "iid", "clients": 10, "samples": 40}}, attack={"name": name, "clients": 2},
+    game = play(**{**SMALL, "split": {"name": "iid", "clients": 10, "samples": 40}}, attack={"name": name, "clients": 2, **options_of(ATTACKS[name])},
                 strategy={"name": "flic", "warmup": 2, "judge": "validation"})  # fmt: skip
     check_partition(game)
     assert len(game.attackers) == 2
 
 
-@pytest.mark.parametrize("name", [name for name in SPLITS if name != "by_writer"])  # digits have no writers
+@pytest.mark.parametrize("name", [name for name, piece in SPLITS.items() if piece.example is not None])
 def test_every_split_runs(name):
     check_partition(
-        play(**{**SMALL, "rounds": 3, "split": {"name": name, "clients": 10}}, strategy={"name": "flic"})
+        play(
+            **{**SMALL, "rounds": 3, "split": {"name": name, "clients": 10, **options_of(SPLITS[name])}},
+            strategy={"name": "flic"},
+        )
     )
 
 
-@pytest.mark.parametrize("similarity", list(MEASURES))
+@pytest.mark.parametrize("similarity", list(SIMILARITIES))
 @pytest.mark.parametrize("clusterer", list(CLUSTERERS))
 def test_every_similarity_goes_with_every_clusterer(clusterer, similarity):
     strategy = {

@@ -5,7 +5,7 @@ import pytest
 from tests.strategies.playing import play
 
 from flockwise.errors import ConfigError
-from flockwise.pieces.state import UNPLACED
+from flockwise.stages import UNPLACED
 
 SWAP = {"name": "label_swap", "clients": 12, "groups": 3}
 ROTATION = {"name": "rotation", "clients": 12, "groups": 4}
@@ -60,7 +60,7 @@ def test_a_client_never_heard_before_is_placed_when_it_joins():
         faults={"late_clients": 2, "late_round": 14},
     )  # fmt: skip
     placed = game.events("placed")
-    assert {event.client for _, event in placed} == set(game.parts.channel.late)
+    assert {event.client for _, event in placed} == set(game.parts.hazards.channel.late)
     assert {round for round, _ in placed} == {14}
     assert game.ari == 1.0
 

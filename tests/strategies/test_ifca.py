@@ -4,6 +4,7 @@ import numpy as np
 from tests.strategies.playing import play
 
 from flockwise.messages import is_root
+from flockwise.stages.restarts import _TRIED
 
 TURNED = {"name": "rotation", "clients": 12, "groups": 2}
 
@@ -15,9 +16,9 @@ def test_clients_sort_themselves_into_the_right_flocks():
 
 def test_the_set_of_beginnings_with_the_lowest_loss_goes_on():
     game = play(rounds=10, split=TURNED, strategy={"name": "ifca", "flocks": 2, "restarts": 3, "probe": 2})
-    memory = game.server.state.memory
-    best = int(memory["ifca/best"][0])
-    assert best == int(np.argmin(memory["ifca/losses"]))
+    tried = _TRIED.get(game.server.state)
+    best = tried.best
+    assert best == int(np.argmin(tried.losses))
     assert set(game.labels.tolist()) <= {2 * best, 2 * best + 1}
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.strategies.playing import play
 
-from flockwise.pieces.metadata import FEATURES
+from flockwise.stages.by_origin import FEATURES
 
 DEGREE = {"name": "noniid_degree", "clients": 20, "degree": 1.0}
 QUICK = {"model": {"name": "softmax"}, "training": {"epochs": 2, "batch_size": 10, "learning_rate": 0.1}}

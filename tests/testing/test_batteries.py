@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import DBSCAN, KMeans
 
-from flockwise.aggregation import RULES
+from flockwise.aggregation import PRE_AGGREGATIONS, RULES
 from flockwise.attacks import ATTACKS
 from flockwise.clustering import CLUSTERERS
 from flockwise.similarity import SIMILARITIES
@@ -14,6 +14,7 @@ from flockwise.testing import (
     AggregatorBattery,
     AttackBattery,
     ClustererBattery,
+    PreAggregationBattery,
     SimilarityBattery,
     SplitBattery,
     StrategyBattery,
@@ -23,6 +24,7 @@ KINDS = {
     AggregatorBattery: RULES,
     AttackBattery: ATTACKS,
     ClustererBattery: CLUSTERERS,
+    PreAggregationBattery: PRE_AGGREGATIONS,
     SimilarityBattery: SIMILARITIES,
     SplitBattery: SPLITS,
     StrategyBattery: STRATEGIES,

@@ -7,8 +7,10 @@ from torch import nn
 from torch.nn import functional
 
 import flockwise
+from flockwise.config import parse_config
 from flockwise.errors import FlockwiseError, InputError
 from flockwise.models import Layout
+from flockwise.runs.federating import make_federation
 from flockwise.training import Recipe, choose_trainer
 from tests.training.networks import orders_of, plain_loop, relative_to_update, samples, vector_of
 
@@ -101,11 +103,11 @@ def test_it_is_trained_as_torch_trains_it(name, path):
     ids=["too wide", "too narrow", "other channels"],
 )
 def test_a_model_that_does_not_fit_the_data_is_never_trained(module, tmp_path):
-    data = flockwise.config.parse_config({})
-    federation = flockwise.simulation.assembly.make_federation(data, None, None)
+    data = parse_config({})
+    federation = make_federation(data, None, None)
     with pytest.raises(FlockwiseError):
         flockwise.run(
-            {"rounds": 1, "engine": {"workers": 1}}, federation=federation, model=module, out=tmp_path / "r"
+            {"rounds": 1, "engine": {"workers": 1}}, clients=federation, model=module, out=tmp_path / "r"
         )
 
 

@@ -2,7 +2,7 @@
 
 Subclass the battery of your kind in your own test file and give it your piece:
 
-    from flockwise.testing import AggregatorBattery
+    from flockwise.testing import AggregatorBattery, PreAggregationBattery
 
     class TestMyRule(AggregatorBattery):
         rule = staticmethod(my_rule)
@@ -21,6 +21,7 @@ __all__ = [
     "AttackBattery",
     "ClustererBattery",
     "FakeEngine",
+    "PreAggregationBattery",
     "SimilarityBattery",
     "SplitBattery",
     "StrategyBattery",

@@ -12,7 +12,7 @@ import flockwise
 from flockwise.errors import RunError
 from flockwise.rng import generator
 from flockwise.store import files, open_run
-from tests.simulation.small import FLIC, fingerprint
+from tests.runs.small import FLIC, fingerprint
 
 
 def _run_and_die_at(step_number: int, path: Path) -> str:

@@ -7,14 +7,14 @@ from torch import nn
 
 import flockwise
 from flockwise.models import Layout
-from flockwise.simulation.assembly import layers_of
-from tests.simulation.small import FLIC
+from flockwise.models.travel import Travel
+from tests.runs.small import FLIC
 
 
 def test_weight_and_bias_are_one_layer_and_statistics_of_normalisation_each_one() -> None:
     module = nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(2, 3))
     # convolution: 2 + 2; normalisation: 2 + 2, then mean and variance; linear: 6 + 3
-    assert layers_of(Layout.of(module)) == ((0, 4), (4, 8), (8, 10), (10, 12), (12, 21))
+    assert Travel.of(Layout.of(module)).layers == ((0, 4), (4, 8), (8, 10), (10, 12), (12, 21))
 
 
 def test_a_run_with_adam_learns_and_gives_the_same_bits_for_any_number_of_workers(tmp_path: Path) -> None:

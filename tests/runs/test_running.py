@@ -10,15 +10,14 @@ import flockwise
 from flockwise import Federation
 from flockwise.attacks import UpdateAttack, gaussian
 from flockwise.config import parse_config
-from flockwise.dashboard.wishes import ask
 from flockwise.errors import ConfigError, RunError
-from flockwise.pieces.state import State
+from flockwise.runs.assembly import assemble
 from flockwise.server import Server
-from flockwise.simulation.assembly import assemble
-from flockwise.simulation.requests import apply_requests
+from flockwise.stages import State
 from flockwise.store import open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
-from tests.simulation.small import FLIC, fingerprint, with_changes
+from flockwise.store.requests import apply_requests, file_request
+from tests.runs.small import FLIC, fingerprint, with_changes
 
 
 @pytest.mark.parametrize("workers", [2, 3])
@@ -110,7 +109,7 @@ def test_bring_your_own_module_and_arrays(tmp_path: Path) -> None:
         "strategy": {"name": "flic", "warmup": 6},
         "training": {"learning_rate": 0.5, "epochs": 3},
     }
-    run = flockwise.run(config, federation=federation, model=Mine(), out=tmp_path / "run")
+    run = flockwise.run(config, clients=federation, model=Mine(), out=tmp_path / "run")
     assert run.facts["ari"][-1] == 1.0
     assert run.metrics["accuracy"].iloc[-1] > 0.85
 
@@ -125,7 +124,7 @@ def _gaussian_after_training() -> UpdateAttack:
 def test_attackers_that_know_nothing_need_not_train(strategy: dict[str, Any], tmp_path: Path) -> None:
     states, losses = [], []
     strategy = {key: value for key, value in {**FLIC["strategy"], **strategy}.items() if value is not None}
-    for name in ("gaussian", "tests.simulation.test_running:_gaussian_after_training"):
+    for name in ("gaussian", "tests.runs.test_running:_gaussian_after_training"):
         config = {
             **with_changes(attack={"name": name, "clients": [1, 2], "first_round": 3}),
             "strategy": strategy,
@@ -219,7 +218,7 @@ def test_a_wish_is_carried_out_once_and_in_order(tmp_path: Path) -> None:
     flockwise.run(FLIC, out=path)
     server = _server(path)
     for action in ("quarantine", "release"):
-        ask(path, {"action": action, "client": 3})
+        file_request(path, {"action": action, "client": 3})
     events, _ = apply_requests(path, server)
     assert [event.kind for event in events] == ["quarantine", "released"] and server.state.free[3]
     with reopen_run(path, CheckpointPolicy()) as writer:

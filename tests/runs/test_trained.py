@@ -8,16 +8,15 @@ import torch
 
 import flockwise
 from flockwise.errors import ConfigError, InputError, RunError
-from tests.simulation.small import FLIC, with_changes
+from flockwise.runs.federating import make_federation
+from tests.runs.small import FLIC, with_changes
 
 
 @pytest.mark.parametrize("strategy", [FLIC["strategy"], {"name": "communities", "attribution": "wnn"}])
 def test_a_loaded_model_does_as_well_as_the_record_says(strategy: dict, tmp_path: Path) -> None:
     config = {**FLIC, "strategy": strategy}
     run = flockwise.run(config, out=tmp_path / "run")
-    federation = flockwise.simulation.assembly.make_federation(
-        flockwise.config.parse_config(config), None, None
-    )
+    federation = make_federation(flockwise.config.parse_config(config), None, None)
     accuracies = []
     for client in range(8):
         x, y = federation.arrays(client, "test")
@@ -53,7 +52,7 @@ OWN = {"rounds": 10, "training": {"learning_rate": 0.5, "epochs": 3}}
 
 def test_a_single_layer_is_a_model_and_several_models_differ_at_the_start(tmp_path: Path) -> None:
     config = {**OWN, "strategy": {"name": "ifca", "flocks": 2}}
-    run = flockwise.run(config, federation=_two_kinds(), model=torch.nn.Linear(6, 2), out=tmp_path / "run")
+    run = flockwise.run(config, clients=_two_kinds(), model=torch.nn.Linear(6, 2), out=tmp_path / "run")
     assert run.facts["ari"][-1] == 1.0
     mine = torch.nn.Linear(6, 2)
     assert flockwise.load_model(run, 0, mine) is mine
@@ -61,14 +60,14 @@ def test_a_single_layer_is_a_model_and_several_models_differ_at_the_start(tmp_pa
 
 def test_a_run_goes_on_only_with_what_it_was_begun_with(tmp_path: Path) -> None:
     path, model = tmp_path / "run", torch.nn.Linear(6, 2)
-    flockwise.run(OWN, federation=_two_kinds(), model=model, out=path)
-    with pytest.raises(ConfigError, match="pass the same federation and model"):
+    flockwise.run(OWN, clients=_two_kinds(), model=model, out=path)
+    with pytest.raises(ConfigError, match="pass the same clients and model"):
         flockwise.resume(path, rounds=12)
     fewer = flockwise.Federation.from_arrays([(np.zeros((20, 6), np.float32), np.zeros(20, int))] * 4)
     with pytest.raises(RunError, match="this run has 6 clients, not 4"):
-        flockwise.resume(path, rounds=12, federation=fewer, model=model)
+        flockwise.resume(path, rounds=12, clients=fewer, model=model)
     with pytest.raises(RunError, match="it belongs to another model"):
-        flockwise.resume(path, rounds=12, federation=_two_kinds(), model=torch.nn.Linear(6, 3))
+        flockwise.resume(path, rounds=12, clients=_two_kinds(), model=torch.nn.Linear(6, 3))
 
 
 def test_a_data_set_of_your_own_goes_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +102,7 @@ def test_a_file_cannot_be_a_run_directory(tmp_path: Path) -> None:
 
 def test_a_function_that_makes_the_model_is_seeded(tmp_path: Path) -> None:
     models = [
-        flockwise.run({**OWN, "rounds": 1, "seed": seed}, federation=_two_kinds(), model=lambda: torch.nn.Linear(6, 2),
+        flockwise.run({**OWN, "rounds": 1, "seed": seed}, clients=_two_kinds(), model=lambda: torch.nn.Linear(6, 2),
                       out=tmp_path / name).checkpoint()["models"]
         for name, seed in (("a", 1), ("b", 1), ("c", 2))
     ]  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 
 from flockwise.engine import Evaluation
 from flockwise.messages import RoundRecord
-from flockwise.simulation.recording import drawn_map, recorded
+from flockwise.runs.recording import drawn_map, recorded
 
 CLIENTS = 5
 
