@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from flockwise.cli.list import KINDS, parameters, summaries
+from flockwise.cli.pieces import KINDS, parameters, summaries
 from flockwise.config import schema
 from flockwise.config.template import described
 from flockwise.papers import PAPERS, rows_of

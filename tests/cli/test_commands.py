@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,8 +9,8 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from flockwise.cli.listing import KINDS
-from tests.simulation.small import FLIC
+from flockwise.cli.pieces import KINDS
+from tests.runs.small import FLIC
 
 
 def flockwise(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -62,6 +63,17 @@ def test_runs_and_show_tell_what_is_there(finished: Path) -> None:
     assert "finished" in flockwise("show", str(finished / "one")).stdout
 
 
+def test_a_run_that_cannot_be_read_is_listed_as_such(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished / "one", tmp_path / "a")
+    shutil.copytree(finished / "one", tmp_path / "b")
+    (tmp_path / "b" / "run.sqlite").write_bytes(b"not a database")
+    good, bad = json.loads(flockwise("runs", str(tmp_path), "--json").stdout)
+    assert good.keys() == bad.keys()
+    assert (good["state"], bad["state"]) == ("finished", "unreadable")
+    heading, *lines = flockwise("runs", str(tmp_path)).stdout.splitlines()
+    assert heading.split() == list(good) and len(lines) == 2
+
+
 def test_json_progress_is_one_object_per_round(finished: Path, tmp_path: Path) -> None:
     done = flockwise(
         "run", str(finished / "small.toml"), "--out", str(tmp_path / "run"), "--set", "rounds=2", "--json"
@@ -83,8 +95,8 @@ def test_a_template_runs_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("training.epoch=5", "training.epoch: unknown key; did you mean 'epochs'?"),
-        ("training.epochs=0", "training.epochs = 0: input should be greater than or equal to 1"),
+        ("training.epoch=5", "training.epoch = 5: unknown key; did you mean 'epochs'?"),
+        ("training.epochs=0", "training.epochs = 0: must be at least 1"),
         ("strategy.name=flick", "no 'flick'; did you mean 'flic'?"),
         ("strategy.warmup=soon", "strategy.warmup = 'soon'"),
         ("split.groups=9", "split.groups = 9: must be at most split.clients = 8"),
@@ -102,6 +114,14 @@ def test_a_mistake_gets_one_line_and_exit_code_two(override: str, message: str, 
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "arguments", [("new", "flick"), ("list", "attacks", "revers"), ("data", "get", "mnits"), ("resum", "x")]
+)
+def test_a_mistyped_name_gets_a_hint_and_exit_code_two(arguments: tuple[str, ...]) -> None:
+    done = flockwise(*arguments)
+    assert done.returncode == 2 and "did you mean" in done.stderr
+
+
 def test_krum_with_too_few_clients_is_refused(finished: Path) -> None:
     done = flockwise(
         "run", str(finished / "small.toml"), "--set", "aggregation.name=krum", "--set", "aggregation.attackers=4",
@@ -114,7 +134,6 @@ def test_krum_with_too_few_clients_is_refused(finished: Path) -> None:
 def test_missing_things_are_said_plainly(tmp_path: Path) -> None:
     assert "no run here" in flockwise("show", str(tmp_path)).stderr
     assert "cannot be read" in flockwise("run", str(tmp_path / "none.toml")).stderr
-    assert "did you mean 'resume'?" in flockwise("resum", "x").stderr
     done = flockwise("data", "list", FLOCKWISE_DATA=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
     assert "flockwise data get mnist" in done.stdout
 

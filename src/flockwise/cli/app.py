@@ -10,25 +10,21 @@ from flockwise import __version__
 from flockwise.errors import ConfigError, FlockwiseError
 from flockwise.terminal import printable
 
-COMMANDS = {
-    "demo": ("running", "demo", "Train a small clustered federation and write its report."),
-    "run": ("running", "run", "Run a config."),
-    "resume": ("running", "resume", "Go on with a run after a stop or a crash."),
-    "fork": ("running", "fork", "Start a new run from a checkpoint of another."),
-    "new": ("writing", "new", "Write a commented config to start from."),
-    "runs": ("looking", "runs", "List runs with state, round and accuracy."),
-    "show": ("looking", "show", "Show one run in the terminal."),
-    "report": ("looking", "report", "Write the HTML report of one or several runs."),
-    "serve": ("serving", "serve", "Watch runs live in a browser."),
-    "export": ("looking", "export", "Write a run's numbers as CSV, JSON lines, Parquet, ..."),
-    "list": (
-        "listing",
-        "list_pieces",
-        "List strategies, aggregators, attacks, splits, datasets, models, ...",
-    ),
-    "paper": ("paper", "paper", "Measure the tables and figures of a paper."),
-    "data": ("datasets", "data", "Get and list data sets."),
-    "flower": ("flower", "flower", "Try a Flower deployment here; keep runs going on any."),
+COMMANDS = {  # each in the file of its name
+    "demo": "Train a small clustered federation and write its report.",
+    "run": "Run a config.",
+    "resume": "Go on with a run after a stop or a crash.",
+    "fork": "Start a new run from a checkpoint of another.",
+    "new": "Write a commented config to start from.",
+    "runs": "List runs with state, round and accuracy.",
+    "show": "Show one run in the terminal.",
+    "report": "Write the HTML report of one or several runs.",
+    "serve": "Watch runs live in a browser.",
+    "export": "Write a run's numbers as CSV, JSON lines, Parquet, ...",
+    "list": "List strategies, aggregators, attacks, splits, datasets, models, ...",
+    "paper": "Measure the tables and figures of a paper.",
+    "data": "Get and list data sets.",
+    "flower": "Try a Flower deployment here; keep runs going on any.",
 }
 
 
@@ -41,13 +37,13 @@ class _Lazy(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module, attribute, _ = COMMANDS[name]
-        command: click.Command = getattr(import_module(f"flockwise.cli.{module}"), attribute)
+        function = "list_pieces" if name == "list" else name  # Python has a list of its own
+        command: click.Command = getattr(import_module(f"flockwise.cli.{name}"), function)
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, _, summary) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
     def resolve_command(
         self, context: click.Context, args: list[str]

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flockwise.cli.options import DATA, FOLDER
 from flockwise.terminal import printable
 
 if TYPE_CHECKING:
     from flockwise.store import Run
 
 _folder = click.option(
-    "--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("flower-deployment"),
+    "--folder", type=FOLDER, default=Path("flower-deployment"),
     show_default=True, help="Where certificates, keys, logs and Flower's state lie.",
 )  # fmt: skip
 
@@ -25,8 +26,7 @@ def flower() -> None:
 @click.option(
     "--nodes", type=click.IntRange(min=1), default=2, show_default=True, help="How many SuperNodes."
 )
-@click.option("--data", type=click.Path(file_okay=False, path_type=Path), envvar="FLOCKWISE_DATA",
-              help="Where data sets lie (or FLOCKWISE_DATA).")  # fmt: skip
+@DATA
 @_folder
 def up(nodes: int, data: Path | None, folder: Path) -> None:
     """Start a SuperLink and SuperNodes on 127.0.0.1, with fresh TLS certificates, and node keys that are kept.

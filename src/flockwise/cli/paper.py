@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from flockwise.cli.options import DATA, FOLDER
+
 _NAMES = ("flic", "fl-hc", "byzantine-cfl", "mini-fl", "communities")  # without importing torch for --help
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("name", type=click.Choice(_NAMES))
+@click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
 @click.option("--table", "tables", multiple=True, help="Only this table or figure; may be repeated.")
 @click.option(
     "--cell",
@@ -31,15 +32,13 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each cell.")
 @click.option(
     "--out",
-    type=_FOLDER,
+    type=FOLDER,
     default=Path("papers"),
     show_default=True,
     help="Results go to OUT/results, run directories to OUT/runs.",
 )
-@click.option("--pages", type=_FOLDER, help="Where the pages are written (default: OUT/pages).")
-@click.option(
-    "--data", type=_FOLDER, envvar="FLOCKWISE_DATA", help="Where data sets lie (or FLOCKWISE_DATA)."
-)
+@click.option("--pages", type=FOLDER, help="Where the pages are written (default: OUT/pages).")
+@DATA
 @click.option(
     "--workers",
     type=click.IntRange(min=0),
@@ -55,7 +54,7 @@ def paper(
     pages: Path | None, data: Path | None,
     workers: int, keep_runs: bool, listing: bool, page_only: bool,
 ) -> None:  # fmt: skip
-    """Measure the tables and figures of paper NAME.
+    """Measure the tables and figures of paper NAME: flic, fl-hc, byzantine-cfl, mini-fl or communities.
 
     Finished cells are kept and skipped, so a stop (Ctrl-C) loses nothing: give the same command again.
     """

@@ -6,22 +6,31 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flockwise.terminal import printable
 
-LOUD = (
-    "flocks",
-    "alike",
-    "split",
-    "quarantine",
-    "rollback",
-    "released",
-    "confirmed",
-    "skipped",
-)  # events worth a line
+if TYPE_CHECKING:
+    from flockwise import Run
+
+# events worth a line
+LOUD = ("flocks", "alike", "split", "quarantine", "rollback", "released", "confirmed", "skipped")
+
+
+def follow(
+    work: "Callable[..., Run]", *arguments: Any, as_json: bool = False, quiet: bool = False, **options: Any
+) -> "Run":
+    """Run, resume or fork: tell of every round, stop when asked to, and say what came of it."""
+    with stop_on_signal() as stop, Watch(as_json, quiet) as watch:
+        finished = work(*arguments, **options, on_round=watch.round, stop=stop)
+    if finished.state == "stopped":
+        last = int(finished.rounds[-1])
+        click.echo(f"stopped after round {last}; go on with: flockwise resume {finished.path}", err=True)
+        raise click.exceptions.Exit(130)
+    watch.summary(finished)
+    return finished
 
 
 class Watch:
@@ -56,9 +65,8 @@ class Watch:
         if self._json:
             facts = {key: value for key, value in progress.facts.items() if value == value}
             events = [{"kind": e.kind, "message": e.message, "client": e.client} for e in progress.events]
-            click.echo(
-                json.dumps({"round": progress.round, "rounds": progress.rounds, **facts, "events": events})
-            )
+            content = {"round": progress.round, "rounds": progress.rounds, **facts, "events": events}
+            click.echo(json.dumps(content))
             return
         if self._quiet:
             return
@@ -85,9 +93,8 @@ class Watch:
         if self._json or self._quiet:
             return
         facts = {name: values[-1] for name, values in run.facts.items() if len(values)}
-        click.echo(
-            f"{run.state}: {len(run.rounds)} rounds in {_duration(float(run.seconds.sum()))}, {_numbers(facts)}"
-        )
+        took = _duration(float(run.seconds.sum()))
+        click.echo(f"{run.state}: {len(run.rounds)} rounds in {took}, {_numbers(facts)}")
         click.echo(f"run: {run.path}")
 
     def _say(self, text: str) -> None:
@@ -119,7 +126,7 @@ def stop_on_signal() -> Iterator[Callable[[], bool]]:
 
 def _numbers(facts: Any) -> str:
     parts = []
-    if facts.get("accuracy") == facts.get("accuracy") and "accuracy" in facts:
+    if "accuracy" in facts and facts["accuracy"] == facts["accuracy"]:
         parts.append(f"accuracy {facts['accuracy']:.3f} (worst {facts['accuracy_worst']:.3f})")
     parts.append(f"flocks {int(facts.get('flocks', 1))}")
     if facts.get("apart"):
@@ -132,8 +139,6 @@ def _numbers(facts: Any) -> str:
 def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return (
-        f"{hours} h {minutes} min"
-        if hours
-        else (f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s")
-    )
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"

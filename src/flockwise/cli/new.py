@@ -15,6 +15,8 @@ def new(strategy: str, schema: bool) -> None:
 
         click.echo(json.dumps(json_schema(), indent=2))
         return
+    from flockwise.cli.pieces import find_piece, known_name
     from flockwise.config.template import template
 
-    click.echo(template(strategy), nl=False)
+    find_piece("strategies", strategy)  # a mistake in the name is told here
+    click.echo(template(known_name("strategies", strategy)), nl=False)

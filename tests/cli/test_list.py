@@ -5,7 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from flockwise.cli.listing import KINDS, list_pieces, parameters, pieces_of, summaries
+from flockwise.cli.list import list_pieces
+from flockwise.cli.pieces import KINDS, parameters, pieces_of, summaries
 from flockwise.errors import ConfigError
 
 
@@ -27,6 +28,12 @@ def test_every_piece_of_every_kind_has_a_line_and_a_page(kind: str) -> None:
         assert [row["option"] for row in page["options"]] == list(
             getattr(pieces_of(kind)[name], "defaults", {})
         )
+
+
+def test_without_a_kind_all_names_are_listed() -> None:
+    names = json.loads(listed("--json"))
+    assert names == {kind: list(pieces_of(kind)) for kind in KINDS}
+    assert "krum, mean, median" in " ".join(listed().split())
 
 
 def test_parameters_are_told_as_a_config_writes_them() -> None:

@@ -1,0 +1,33 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+DATA: Decorator = click.option(
+    "--data", type=FOLDER, envvar="FLOCKWISE_DATA", help="Where data sets lie (or FLOCKWISE_DATA)."
+)
+JSON: Decorator = click.option("--json", "as_json", is_flag=True, help="For programs.")
+RUN: Decorator = click.argument("run", type=click.Path(path_type=Path))
+OUT: Decorator = click.option(
+    "--out", type=click.Path(path_type=Path), help="The run directory (default: a new one below runs/)."
+)
+_ROUNDS_JSON: Decorator = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object per round, for programs."
+)
+_QUIET: Decorator = click.option("--quiet", "-q", is_flag=True, help="Only errors.")
+
+
+def overrides(purpose: str) -> Decorator:
+    """The option --set, with what it is for."""
+    return click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help=purpose)
+
+
+def while_training(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command that trains: --data, --json and --quiet."""
+    return DATA(_ROUNDS_JSON(_QUIET(command)))

@@ -1,0 +1,43 @@
+"""show: one run in the terminal."""
+
+import json
+from pathlib import Path
+
+import click
+
+from flockwise.cli.options import JSON, RUN
+from flockwise.cli.tables import cell, run_row
+from flockwise.terminal import printable
+
+
+@click.command()
+@RUN
+@JSON
+@click.option(
+    "--events", type=click.IntRange(min=0), default=10, show_default=True,
+    help="How many of the last events to show.",
+)  # fmt: skip
+def show(run: Path, as_json: bool, events: int) -> None:
+    """Show RUN: what it is, how it goes, what happened."""
+    from flockwise.store import open_run
+
+    found = open_run(run)
+    row = run_row(run, found)
+    happened = [
+        {"round": e.round, "kind": e.kind, "client": e.client, "message": e.message} for e in found.events
+    ]
+    if as_json:
+        facts = {
+            name: [None if v != v else v for v in values.tolist()] for name, values in found.facts.items()
+        }
+        content = {
+            **row, "config": found.config, "rounds": found.rounds.tolist(), "facts": facts, "events": happened,
+        }  # fmt: skip
+        click.echo(json.dumps(content))
+        return
+    for key, value in {**row, "checkpoints": ", ".join(map(str, found.checkpoints)) or None}.items():
+        click.echo(f"{key:11} {cell(value)}")
+    for event in happened[-events:] if events else []:
+        who = "" if event["client"] is None else f" client {event['client']}"
+        what = f"{printable(str(event['kind']))}{who}: {printable(str(event['message']))}"
+        click.echo(f"round {event['round']:>4}  {what}")

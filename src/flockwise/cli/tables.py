@@ -1,0 +1,44 @@
+"""Rows of facts as a table of text, and the row that stands for a run."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flockwise.terminal import printable
+
+if TYPE_CHECKING:
+    from flockwise.store import Run
+
+
+def run_row(path: Path, found: "Run | Exception") -> dict[str, Any]:
+    """What there is to say about a run in one line; None where there is nothing."""
+    if isinstance(found, Exception):
+        names = ("strategy", "data", "round", "accuracy", "flocks", "apart")
+        return {"run": str(path), "state": "unreadable", **dict.fromkeys(names)}
+    last = {name: float(values[-1]) for name, values in found.facts.items() if len(values)}
+    known = {name: value for name, value in last.items() if value == value}
+    counts = {name: int(known[name]) if name in known else None for name in ("flocks", "apart")}
+    return {
+        "run": str(path), "state": found.state, "strategy": found.config.get("strategy", {}).get("name"),
+        "data": found.config.get("data", {}).get("name"),
+        "round": f"{int(found.rounds[-1]) if len(found.rounds) else 0}/{found.goal}",
+        "accuracy": known.get("accuracy"), **counts,
+    }  # fmt: skip
+
+
+def echo_table(rows: Sequence[Mapping[str, Any]]) -> None:
+    """The rows in columns, below the names of the first one's fields."""
+    names = list(rows[0])
+    lines = [names, *([cell(row[name]) for name in names] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        click.echo("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+
+
+def cell(value: Any) -> str:
+    """A value as it stands in a table."""
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else printable(str(value))
