@@ -112,7 +112,7 @@ def check_a_killed_serverapp_goes_on_to_the_right_flocks_and_the_same_bits(deplo
         np.testing.assert_array_equal(there[name], here[name], err_msg=name)
 
 
-def check_a_dead_node_and_a_hostile_one_cost_only_their_own_reports(deployment, tmp_path):
+def check_a_dead_node_and_a_hostile_one_cost_only_their_own_replies(deployment, tmp_path):
     app = tmp_path / "app"
     shutil.copytree(EXAMPLE, app)
     honest = (app / "clinics" / "client.py").read_text()
@@ -184,7 +184,7 @@ def test_a_deployment_with_tls_and_keys(deployment, example, tmp_path):
     """One test, for one deployment: starting it costs as much as any of the checks."""
     for number, check in enumerate((check_strangers_are_kept_out, check_a_config_gives_the_same_bits_as_on_the_local_engine,
                                     check_a_killed_serverapp_goes_on_to_the_right_flocks_and_the_same_bits,
-                                    check_a_dead_node_and_a_hostile_one_cost_only_their_own_reports)):  # fmt: skip
+                                    check_a_dead_node_and_a_hostile_one_cost_only_their_own_replies)):  # fmt: skip
         folder = tmp_path / str(number)
         folder.mkdir()
         check(deployment, example, folder) if "killed" in check.__name__ else check(deployment, folder)

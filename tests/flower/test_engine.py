@@ -90,7 +90,7 @@ def garbage(message, reply):
 
 
 def other_clients(message, reply):
-    """A node that reports for clients it was not given."""
+    """A node that answers for clients it was not given."""
     content = RecordDict({
         "arrays": ArrayRecord({str(c): Array(np.zeros(650, dtype=np.float32)) for c in range(7)}),
         "results": ConfigRecord({"results": json.dumps([[c, 10, 0, 0.0] for c in range(-1, 9)])}),
@@ -153,7 +153,7 @@ def test_a_method_and_clients_of_python_run_on_nodes_if_a_config_can_name_them(t
     assert_same(local, flockwise.run(method, clients, out=tmp_path / "there", engine=engine, **given))
 
 
-def reporting(text):
+def answering(text):
     def fault(message, reply):
         content = RecordDict({"arrays": ArrayRecord(), "results": ConfigRecord({"results": text})})
         return [Message(content, reply_to=message)]
@@ -172,12 +172,12 @@ def reporting(text):
         json.dumps([[c, 10, [[0.5, 10**400]]] for c in range(7)]),
         json.dumps([[c, 10, 0, 10**400] for c in range(7)]),
     ],
-    ids=["deep", "one mark", "three marks", "client as a float", "accuracy 1e300", "endless loss", "endless training loss"],
+    ids=["deep", "one number", "three numbers", "float client", "accuracy 1e300", "endless loss", "endless training loss"],
 )  # fmt: skip
-def test_whatever_one_node_reports_the_run_goes_on(text, tmp_path):
+def test_whatever_one_node_answers_the_run_goes_on(text, tmp_path):
     config = {**BASE, **STRATEGIES["flic"], "rounds": 2, "evaluation": {"every": 1}}
     grid = grid_for({**config, "engine": {**config["engine"], "name": "flower"}})
-    grid.nodes[1].fault = reporting(text)
+    grid.nodes[1].fault = answering(text)
     found = on_flower(config, tmp_path / "run", grid)
     assert found.state == "finished" and found.rounds.tolist() == [1, 2]
     assert any(event.kind == "rejected" for event in found.events)

@@ -1,4 +1,4 @@
-"""Whatever one client does costs its own report only, and is on record."""
+"""Whatever one client does costs its own reply only, and is on record."""
 
 import numpy as np
 import pytest
@@ -104,7 +104,7 @@ def run(path, fault=None, rounds=3, **choices):
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_costs_only_its_own_report_and_is_on_record(name, tmp_path):
+def test_a_fault_costs_only_its_own_reply_and_is_on_record(name, tmp_path):
     fault, kind, words = FAULTS[name]
     result = run(tmp_path / "run", fault)
     assert result.state == "finished" and result.rounds == 3
@@ -358,7 +358,7 @@ def test_numbers_given_to_newcomers_are_on_record_before_their_round_is(tmp_path
     assert seen == [["site-0"], ["site-0", "site-2"]]
 
 
-def test_a_sample_count_beyond_all_numbers_costs_its_own_report_only(tmp_path):
+def test_a_sample_count_beyond_all_numbers_costs_its_own_reply_only(tmp_path):
     fault = lambda m, r: respond(m, ArrayRecord([good(), np.zeros(3)]), samples=1e300)  # noqa: E731
     assert run(tmp_path / "run", fault).state == "finished"
     told = [event for event in open_run(tmp_path / "run").events if event.kind == "rejected"]

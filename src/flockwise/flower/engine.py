@@ -18,7 +18,7 @@ from flockwise.engine.client_work import one_thread
 from flockwise.errors import EngineError
 from flockwise.flower.exchange import Answer, Exchange, Letter
 from flockwise.flower.roster import Roster
-from flockwise.flower.worker_answers import MALFORMED, read_marks, read_reply, results_of
+from flockwise.flower.worker_answers import MALFORMED, read_reply, read_scores, results_of
 from flockwise.flower.worker_app import jobs_message
 from flockwise.flower.worker_needs import check_nodes_can
 from flockwise.messages import Event, Plan, Replies, Reply, Scores, Task, is_root
@@ -89,22 +89,22 @@ class FlowerEngine(Engine):
         """The clients' scores on their validation data (on the server's own data for ROOT)."""
         scores = [self._own_scores(plan, task) for task in plan.tasks if is_root(task.client)]
         tasks = [task for task in plan.tasks if not is_root(task.client)]
-        for client, samples, marks in self._ask("validate", plan.round, plan.models, tasks, read_marks):
-            accuracies, losses = zip(*marks, strict=True) if marks else ((), ())
+        for client, samples, found in self._ask("validate", plan.round, plan.models, tasks, read_scores):
+            accuracies, losses = zip(*found, strict=True) if found else ((), ())
             scores.append(Scores(client, plan.round, tuple(accuracies), samples, tuple(losses)))
         return sorted(scores, key=lambda score: score.client)
 
     def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
         """Only clients whose model (or data) changed are tested again."""
-        marks = [np.ascontiguousarray(model).tobytes() for model in models]
+        tested = [np.ascontiguousarray(model).tobytes() for model in models]
         drifted = self.work.later is not None and round >= self.work.drift_round
         stale = [
             Task(client, (row,)) for client, row in enumerate(rows.tolist())
-            if self._tested.get(client, (b"", False))[:2] != (marks[row], drifted)
+            if self._tested.get(client, (b"", False))[:2] != (tested[row], drifted)
         ]  # fmt: skip
-        for client, _, found in self._ask("test", round, models, stale, read_marks):
+        for client, _, found in self._ask("test", round, models, stale, read_scores):
             if len(found) == 1:
-                self._tested[client] = (marks[rows[client]], drifted, *found[0])
+                self._tested[client] = (tested[rows[client]], drifted, *found[0])
         nothing = (b"", False, math.nan, math.nan)
         known = [self._tested.get(client, nothing) for client in range(len(rows))]
         return Evaluation(np.array([k[2] for k in known]), np.array([k[3] for k in known]))
@@ -188,9 +188,9 @@ class FlowerEngine(Engine):
 
     def _own_scores(self, plan: Plan, task: Task) -> Scores:
         work, round = self.work, plan.round
-        marks = [work.score(task.client, "validation", round, plan.models[row]) for row in task.models]
+        found = [work.score(task.client, "validation", round, plan.models[row]) for row in task.models]
         samples = len(work.data(task.client, "validation", round)[1])
-        accuracies, losses = zip(*marks, strict=True)
+        accuracies, losses = zip(*found, strict=True)
         return Scores(task.client, round, accuracies, samples, losses)
 
 

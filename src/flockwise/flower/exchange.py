@@ -13,11 +13,11 @@ from flockwise.messages import Event
 
 @dataclass(frozen=True)
 class Letter:
-    """A message to a client; `mark` says which of several it is."""
+    """A message to a client; `number` says which of several it is."""
 
     client: int
     message: Message
-    mark: int = 0
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Answer:
 
     client: int
     message: Message
-    mark: int
+    number: int
     received: float
 
 
@@ -41,7 +41,7 @@ class Exchange:
     _late: dict[str, tuple[int, str]] = field(default_factory=dict)  # given up, to notice late answers
 
     def ask(self, letters: Sequence[Letter], timeout: float) -> tuple[list[Answer], list[Event]]:
-        """Answers in order of client and mark, and what went wrong."""
+        """Answers in order of client and number, and what went wrong."""
         events = self._collect_late()
         if not letters:
             return [], events
@@ -61,7 +61,7 @@ class Exchange:
         for identity, letter in waiting.items():
             events.append(Event("late", f"no answer within {timeout:g} s", letter.client))
             self._late[identity] = (letter.client, letter.message.metadata.group_id)
-        found = sorted(answers.values(), key=lambda answer: (answer.client, answer.mark))
+        found = sorted(answers.values(), key=lambda answer: (answer.client, answer.number))
         return found, events
 
     def _push(self, letters: Sequence[Letter], end: float, events: list[Event]) -> dict[str, Letter]:
@@ -111,7 +111,7 @@ class Exchange:
         elif reply.metadata.src_node_id != letter.message.metadata.dst_node_id:
             events.append(Event("rejected", "reply rejected: it comes from another node", letter.client))
         else:
-            answers[identity] = Answer(letter.client, reply, letter.mark, self.clock())
+            answers[identity] = Answer(letter.client, reply, letter.number, self.clock())
 
     def _collect_late(self) -> list[Event]:
         """Take answers to earlier letters off the SuperLink's hands; they are noted, never used."""

@@ -109,7 +109,7 @@ class Flocks:
             log(WARNING, "flockwise: %s: this run is finished (round %d of %d), so nothing is trained; raise num_rounds "
                 "to go on, or choose another run directory", self._path, server.round, rounds)  # fmt: skip
             return
-        wanted = 1 if server.round else self._start_with  # who left in between costs its own report only
+        wanted = 1 if server.round else self._start_with  # who left in between costs its own reply only
         log(INFO, "flockwise: %s, round %d of %d; waiting for %d clients; run: %s", server.method.name,
             server.round + 1, rounds, wanted, self._path)  # fmt: skip
         apps.begin(wanted, self._start_timeout)

@@ -16,16 +16,10 @@ from flockwise.config import Config
 from flockwise.engine import ClientWork
 from flockwise.engine.client_work import Source
 from flockwise.errors import EngineError
+from flockwise.flower.command import QUIET
 from flockwise.flower.engine import FlowerEngine
 from flockwise.flower.worker_needs import check_nodes_can
 from flockwise.kernels.parallel import available_cores
-
-_QUIET = {
-    "FLWR_TELEMETRY_ENABLED": "0",
-    "FLWR_DISABLE_UPDATE_CHECK": "1",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-}
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,7 @@ class RaySimulation:
     def __init__(self, source: Source, nodes: int) -> None:
         if importlib.util.find_spec("ray") is None:
             raise EngineError('simulation needs Ray; pip install "flockwise[flower-simulation]"')
-        for name, value in _QUIET.items():  # nothing leaves this machine
+        for name, value in {**QUIET, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}.items():
             os.environ.setdefault(name, value)
         self.nodes = nodes
         self._done = threading.Event()

@@ -99,13 +99,13 @@ class UserApps(Engine):
         """An evaluate message for each client and model; who does not answer all of them is left out."""
         heard: dict[int, dict[int, Answer]] = {}
         for answer in self._asked(self.messages.evaluations(plan)):
-            heard.setdefault(answer.client, {})[answer.mark] = answer
+            heard.setdefault(answer.client, {})[answer.number] = answer
         scores = []
         for task in plan.tasks:
             answers = heard.get(task.client, {})
             if task.models and len(answers) == len(task.models):
-                marks = [self.messages.marks(answers[place]) for place in range(len(task.models))]
-                accuracies, losses = zip(*marks, strict=True)
+                found = [self.messages.score(answers[number]) for number in range(len(task.models))]
+                accuracies, losses = zip(*found, strict=True)
                 scores.append(Scores(task.client, round_of(answers[0], plan.round), accuracies, 0, losses))
         return scores
 
@@ -116,7 +116,7 @@ class UserApps(Engine):
         found = Evaluation(np.full(len(rows), np.nan), np.full(len(rows), np.nan))
         for answer in self._asked(self.messages.evaluations(plan)):
             try:
-                accuracy, found.loss[answer.client] = self.messages.marks(answer)
+                accuracy, found.loss[answer.client] = self.messages.score(answer)
                 found.accuracy[answer.client] = as_accuracy(accuracy)
             except InputError as error:
                 self._heard.append(Event("rejected", f"test result rejected: {error}", answer.client))

@@ -42,8 +42,8 @@ class UserMessages:
         """An evaluate message for each client that is online and each of its models."""
         records = _Records(self.layout, plan.models)
         for task in plan.tasks:
-            for mark, row in enumerate(task.models):
-                yield from self._letter(MessageType.EVALUATE, task.client, records[row], plan.round, mark)
+            for number, row in enumerate(task.models):
+                yield from self._letter(MessageType.EVALUATE, task.client, records[row], plan.round, number)
 
     def reply(self, plan: Plan, answer: Answer, chosen: int) -> Reply:
         """The answer to a train message; an error says why it can be none."""
@@ -63,7 +63,7 @@ class UserMessages:
             answer.received / 3600 % 24, client if member.user is None else member.user, report,
         )  # fmt: skip
 
-    def marks(self, answer: Answer) -> tuple[float, float]:
+    def score(self, answer: Answer) -> tuple[float, float]:
         """Accuracy and loss; without an accuracy, exp(-loss), which for cross-entropy is a mean probability."""
         accuracy = self.keys.metric(answer.message, self.keys.accuracy)
         loss = self.keys.metric(answer.message, self.keys.loss)
@@ -72,7 +72,7 @@ class UserMessages:
         return accuracy, math.nan if loss is None else loss
 
     def _letter(
-        self, kind: str, client: int, arrays: ArrayRecord, round: int, mark: int = 0
+        self, kind: str, client: int, arrays: ArrayRecord, round: int, number: int = 0
     ) -> Iterator[Letter]:
         node = self.roster.nodes.get(client)
         if node is not None:
@@ -81,7 +81,7 @@ class UserMessages:
             content = RecordDict({self.keys.arrays: arrays, self.keys.config: config})
             # An answer after its time is worth nothing, so the SuperLink need not keep it much longer.
             message = Message(content, node, kind, group_id=str(round), ttl=self.timeout + 60)
-            yield Letter(client, message, mark)
+            yield Letter(client, message, number)
 
 
 class _Records(dict[int, ArrayRecord]):

@@ -15,7 +15,7 @@ from flockwise.messages import Reply, Task
 MALFORMED = (
     InputError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
-Marks = tuple[int, int, list[tuple[float, float]]]  # client, samples, accuracy and loss of each model
+Scored = tuple[int, int, list[tuple[float, float]]]  # client, samples, accuracy and loss of each model
 
 
 def results_of(message: Message, share: Sequence[Task]) -> dict[int, Any]:
@@ -47,12 +47,16 @@ def read_reply(work: ClientWork, round: int, result: Any, message: Message) -> R
     )  # fmt: skip
 
 
-def read_marks(result: Any, message: Message) -> Marks:
+def read_scores(result: Any, message: Message) -> Scored:
     """One client's scores."""
-    client, samples, marks = result
+    client, samples, scores = result
     _whole(client)
     _whole(samples)
-    return client, samples, [(as_accuracy(a), math.nan if loss is None else float(loss)) for a, loss in marks]
+    return (
+        client,
+        samples,
+        [(as_accuracy(a), math.nan if loss is None else float(loss)) for a, loss in scores],
+    )
 
 
 def _whole(value: object) -> None:

@@ -58,9 +58,9 @@ def _answered(
     part = "validation" if asked["kind"] == "validate" else "test"
     results = []
     for job in jobs:
-        marks = [work.score(job["client"], part, round, models[row]) for row in job["rows"]]
+        scores = [work.score(job["client"], part, round, models[row]) for row in job["rows"]]
         samples = len(work.data(job["client"], part, round)[1])
-        results.append([job["client"], samples, [[_plain(m) for m in mark] for mark in marks]])
+        results.append([job["client"], samples, [[_plain(value) for value in score] for score in scores]])
     return _answer(message, {}, {}, results)
 
 
