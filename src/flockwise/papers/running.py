@@ -248,14 +248,12 @@ def _done(plan: Plan, cell: Cell, seed: int) -> bool:
 
 def _all(config: Config) -> list[str]:
     """Every section that a fork may change as an override, so that a fork's config is exactly the cell's."""
-    content = config.model_dump(mode="json")
+    content = config.written()
     fixed = ("seed", "data", "split", "model")
     return [f"{name}={_toml(value)}" for name, value in content.items() if name not in fixed]
 
 
 def _toml(value: object) -> str:
     if isinstance(value, dict):
-        return (
-            "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items() if v is not None) + "}"
-        )
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(part)}" for key, part in value.items()) + "}"
     return json.dumps(value)
