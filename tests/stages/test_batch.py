@@ -1,10 +1,14 @@
 """Replies as columns."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from flockwise.aggregation import mean
 from flockwise.messages import Plan, Replies, Reply, Task
-from flockwise.server import Gate
-from flockwise.stages.batch import batch_of
+from flockwise.server import Gate, Server
+from flockwise.stages import Method, average, chain, everyone, train
+from flockwise.stages.batch import batch_of, believed
 
 
 def columns(matrix: np.ndarray, clients: list[int]) -> tuple[Plan, Replies]:
@@ -25,7 +29,7 @@ def columns(matrix: np.ndarray, clients: list[int]) -> tuple[Plan, Replies]:
 def test_the_matrix_of_an_engine_is_not_copied_on_its_way_into_a_batch() -> None:
     matrix = np.arange(12, dtype=np.float32).reshape(3, 4)
     plan, replies = columns(matrix, [0, 1, 2])
-    batch = batch_of(plan, Gate(4).admit(plan, replies).admitted, None)
+    batch = batch_of(plan, Gate(4).admit(plan, replies).admitted)
     assert batch.updates is matrix
     assert batch.of(np.ones(3, bool)) is batch
 
@@ -33,7 +37,7 @@ def test_the_matrix_of_an_engine_is_not_copied_on_its_way_into_a_batch() -> None
 def test_columns_in_another_order_come_out_by_client_number() -> None:
     matrix = np.arange(12, dtype=np.float32).reshape(3, 4)
     plan, replies = columns(matrix, [2, 0, 1])
-    batch = batch_of(plan, Gate(4).admit(plan, replies).admitted, None)
+    batch = batch_of(plan, Gate(4).admit(plan, replies).admitted)
     assert batch.clients.tolist() == [0, 1, 2]
     assert np.array_equal(batch.updates, matrix[[1, 2, 0]])
 
@@ -42,7 +46,7 @@ def stacked(updates: list[np.ndarray]) -> np.ndarray:
     tasks = tuple(Task(client, (0,)) for client in range(len(updates)))
     plan = Plan(1, "train", np.zeros((1, 4), dtype=np.float32), tasks)
     replies = [Reply(client, 1, update, 10) for client, update in enumerate(updates)]
-    return batch_of(plan, Gate(4).admit(plan, replies).admitted, None).updates
+    return batch_of(plan, Gate(4).admit(plan, replies).admitted).updates
 
 
 def test_single_replies_are_copied_row_by_row() -> None:
@@ -69,10 +73,10 @@ def test_no_reply_is_an_empty_matrix() -> None:
 
 
 def test_a_claimed_count_is_believed_up_to_so_many_medians() -> None:
-    plan, replies = columns(np.zeros((3, 4), np.float32), [0, 1, 2])
-    replies.samples[:] = [10, 1000, 20]
-    assert batch_of(plan, replies, 5.0).weights.tolist() == [10, 100, 20]
-    assert batch_of(plan, replies, None).weights.tolist() == [10, 1000, 20]
+    assert believed(np.array([10.0, 1000, 20]), 5.0).tolist() == [10, 100, 20]
+    assert believed(np.array([10.0, 1000, 20]), None).tolist() == [10, 1000, 20]
+    assert believed(np.array([10.0, 1000]), 5.0).tolist() == [10, 50], "of two, the smaller is the median"
+    assert believed(np.array([]), 5.0).tolist() == []
 
 
 def test_what_was_sent_is_the_model_that_each_client_chose_to_train() -> None:
@@ -81,7 +85,7 @@ def test_what_was_sent_is_the_model_that_each_client_chose_to_train() -> None:
     replies = Replies.stack(
         1, [Reply(0, 1, np.zeros(4, np.float32), 5, chosen=1), Reply(1, 1, np.zeros(4, np.float32), 5)], 4
     )
-    batch = batch_of(plan, replies, None)
+    batch = batch_of(plan, replies)
     assert batch.rows.tolist() == [1, 1]
     assert np.array_equal(batch.sent, models[[1, 1]]) and batch.sent.strides[0] == 0, (
         "one model, not a copy for each"

@@ -138,7 +138,7 @@ class GateSection(Section):
 
     max_norm: float | None = Field(None, gt=0, description="longest update that is let in; 1e15 if not given")
     weight_cap: float | None = Field(
-        5.0, gt=0, description="a sample count above this many medians counts as that"
+        5.0, gt=0, description="a sample count above this many of the flock's medians counts as that"
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from flockwise.aggregation import Rule
 from flockwise.errors import ConfigError
-from flockwise.stages.batch import Batch
+from flockwise.stages.batch import Batch, believed
 from flockwise.stages.evidence import LatestModels
 from flockwise.stages.schedule import FOUND
 from flockwise.stages.stage import REPLIES, Round, Stage, stage
@@ -128,8 +128,9 @@ def _joint(round: Round, rule: Rule, mine: Batch, flock: int) -> tuple[Round, Ve
     memory = _RULE.get(state) or RuleMemory()
     # All of a flock train the same model, so the server's own update of it serves all of them.
     root = round.roots.get(int(mine.rows[0])) if round.roots else None
+    weights = believed(mine.weights, round.setting.weight_cap)
     joint, kept = rule(
-        mine.updates, mine.weights, state.clients, round=round.number, seed=round.setting.seed, root=root,
+        mine.updates, weights, state.clients, round=round.number, seed=round.setting.seed, root=root,
         clients=mine.clients, memory=memory.of(flock),
     )  # fmt: skip
     if not kept:

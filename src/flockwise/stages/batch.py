@@ -1,7 +1,6 @@
 """The admitted replies of one round, with what the server knows of each."""
 
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 
@@ -14,7 +13,7 @@ class Batch:
     """One round's admitted replies in order of client id; row i of every column belongs to `clients[i]`."""
 
     replies: Replies
-    weights: Weights  # sample counts, as far as they are believed
+    weights: Weights  # the sample counts that clients claim
     rows: Rows  # the row of the model that each client trained in the plan
     models: Models  # those of the plan
 
@@ -48,12 +47,21 @@ class Batch:
         return Batch(self.replies.rows(which), self.weights[which], self.rows[which], self.models)
 
 
-def batch_of(plan: Plan, replies: Replies, weight_cap: float | None) -> Batch:
-    """Admitted replies as a batch; a sample count above `weight_cap` times the median counts as that."""
-    counts = replies.samples.astype(np.float64)
-    if weight_cap is not None and len(counts):
-        counts = np.minimum(counts, weight_cap * median(counts.tolist()))
+def batch_of(plan: Plan, replies: Replies) -> Batch:
+    """Admitted replies as a batch."""
     offered = plan.offers
     pairs = zip(replies.clients.tolist(), replies.chosen.tolist(), strict=True)
     rows = np.array([offered[client][chosen] for client, chosen in pairs], dtype=np.int64)
-    return Batch(replies, counts, rows, plan.models)
+    return Batch(replies, replies.samples.astype(np.float64), rows, plan.models)
+
+
+def believed(counts: Weights, cap: float | None) -> Weights:
+    """Sample counts of clients that are averaged together, as far as they are believed.
+
+    Clients claim their counts themselves, so none counts for more than `cap` times the median of those it is averaged
+    with (of an even number the lower one: of two, the smaller). At least half of the others have as much as
+    the median, so the share of one client is at most cap / (cap + floor(n / 2)), whatever it claims.
+    """
+    if cap is None or not len(counts):
+        return counts
+    return np.minimum(counts, cap * np.partition(counts, (len(counts) - 1) // 2)[(len(counts) - 1) // 2])

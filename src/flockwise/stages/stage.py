@@ -31,7 +31,7 @@ class Setting:
     seed: int = 0
     fraction: float = 1.0  # of the clients, or of each flock, that trains in a round
     layers: Layers = ()
-    weight_cap: float | None = 5.0  # a sample count above so many medians counts as that
+    weight_cap: float | None = 5.0  # of a flock's median sample count: no client counts for more
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def train(draw: Draw = sample, send: Attribution = own_flock) -> Stage:
         admitted = yield plan
         round = round.noted(events=admitted.rejected)
         replies, roots = _split(plan, admitted.replies)
-        batch = batch_of(plan, replies, round.setting.weight_cap)
+        batch = batch_of(plan, replies)
         round = _counted(round, batch)
         if round.with_root and not set(batch.rows.tolist()) <= roots.keys():
             return _skipped(round, "no update on the server's own data")
