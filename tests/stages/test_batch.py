@@ -1,13 +1,10 @@
 """Replies as columns."""
 
-from dataclasses import replace
 
 import numpy as np
 
-from flockwise.aggregation import mean
 from flockwise.messages import Plan, Replies, Reply, Task
-from flockwise.server import Gate, Server
-from flockwise.stages import Method, average, chain, everyone, train
+from flockwise.server import Gate
 from flockwise.stages.batch import batch_of, believed
 
 
