@@ -125,6 +125,7 @@ def resume(
             writer.forget_after(newest.round)
             writer.events(newest.round, newest.passed_over)
             writer.about(goal=str(goal))
+            writer.events(newest.round, _other_trainer(found, parts))
             _told_clients(writer, parts)
             parts.engine.restore(kept_by_clients(newest.arrays))
             _loop(config, parts, writer, on_round, stop).run(goal)
@@ -194,7 +195,17 @@ def _loop(
     return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop)
 
 
+def _other_trainer(found: Run, parts: Parts) -> list[Event]:
+    """Whether clients are trained in another way than before, which changes the last bits of every model."""
+    before, now = found.about.get("trainer", ""), parts.work.why
+    if before in ("", now):
+        return []
+    told = f"clients were trained by {before}, and are now by {now}: results differ in their last digits"
+    return [Event("trainer", told, detail={"before": before, "now": now})]
+
+
 def _told_clients(writer: RunWriter, parts: Parts) -> None:
+    writer.about(trainer=parts.work.why)
     writer.clients(parts.engine.clients() or client_rows(parts))
 
 
