@@ -38,7 +38,8 @@ def test_every_strategy_runs_with_every_rule_and_lost_replies(strategy, rule):
     if "root" in RULES[rule].wants and strategy == "communities":
         pytest.skip("refused: it averages models, not updates (tested with that strategy)")
     game = play(
-        **SMALL, strategy={"name": strategy, **options_of(STRATEGIES[strategy])}, faults={"dropout": 0.3}, root={"samples": 60},
+        **SMALL, faults={"dropout": 0.3}, root={"samples": 60},
+        strategy={"name": strategy, **options_of(STRATEGIES[strategy])},
         aggregation={"name": rule, "attackers": 1, **options_of(RULES[rule])},
     )  # fmt: skip
     check_partition(game)
@@ -52,8 +53,11 @@ def test_every_pre_aggregation_runs(name):
 
 @pytest.mark.parametrize("name", list(ATTACKS))
 def test_every_attack_runs(name):
-    game = play(**{**SMALL, "split": {"name": "iid", "clients": 10, "samples": 40}}, attack={"name": name, "clients": 2, **options_of(ATTACKS[name])},
-                strategy={"name": "flic", "warmup": 2, "judge": "validation"})  # fmt: skip
+    game = play(
+        **{**SMALL, "split": {"name": "iid", "clients": 10, "samples": 40}},
+        attack={"name": name, "clients": 2, **options_of(ATTACKS[name])},
+        strategy={"name": "flic", "warmup": 2, "judge": "validation"},
+    )
     check_partition(game)
     assert len(game.attackers) == 2
 

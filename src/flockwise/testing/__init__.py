@@ -2,13 +2,13 @@
 
 Subclass the battery of your kind in your own test file and give it your piece:
 
-    from flockwise.testing import AggregatorBattery, PreAggregationBattery
+    from flockwise.testing import AggregatorBattery
 
     class TestMyRule(AggregatorBattery):
         rule = staticmethod(my_rule)
 """
 
-from flockwise.testing.aggregators import AggregatorBattery
+from flockwise.testing.aggregators import AggregatorBattery, PreAggregationBattery
 from flockwise.testing.attacks import AttackBattery
 from flockwise.testing.clusterers import ClustererBattery
 from flockwise.testing.fakes import FakeEngine
