@@ -12,7 +12,7 @@ from scipy.cluster.hierarchy import dendrogram as scipy_dendrogram
 from flockwise.report import describe_comparison, describe_run
 from flockwise.report.dendrograms import dendrograms
 from flockwise.report.encoding import bits, number, packed, quantised
-from flockwise.report.evidence import _averaged, classical_scaling, spread_rounds
+from flockwise.report.evidence import _averaged, spread_rounds
 from flockwise.report.places import Places, flow, read_places, some_rows
 from flockwise.store import open_run
 
@@ -126,14 +126,6 @@ def test_groups_have_boundaries_in_words(tmp_path):
     assert groups["chosen"] == "geo"
     assert [group["clients"] for group in groups["groups"]] == [10, 10, 10]
     assert groups["groups"][1]["words"].startswith("10.40.")
-
-
-def test_scaling_puts_alike_clients_together():
-    truth = np.arange(30) % 3
-    points = classical_scaling(fake_run.similarities(truth, 0).astype(float))
-    centres = np.array([points[truth == group].mean(axis=0) for group in range(3)])
-    nearest = np.linalg.norm(points[:, None] - centres[None], axis=2).argmin(axis=1)
-    assert np.array_equal(nearest, truth)
 
 
 def test_rounds_that_matter_are_kept_first():

@@ -6,6 +6,7 @@ import numpy as np
 
 from flockwise.report.encoding import number, numbers, packed, quantised
 from flockwise.report.places import Places
+from flockwise.similarity.drawn_map import drawn_map
 from flockwise.store import Run
 
 MOST_ROUNDS = 6  # matrices in a page
@@ -96,51 +97,21 @@ def _agreement(square: np.ndarray, places: np.ndarray, clients: np.ndarray, ever
 def maps(run: Run, known: Places, turning: set[int]) -> list[dict[str, Any]]:
     """2-D maps of the clients: as recorded, or else worked out from their similarities."""
     pages = []
-    kept = run.kept("map")
-    for round in sorted(spread_rounds(kept, turning, MOST_ROUNDS)):
+    for round in sorted(spread_rounds(run.kept("map"), turning, MOST_ROUNDS)):
         points = run.array_at("map", round)
         if points is not None and points.ndim == 2 and points.shape[1] == 2:
-            pages.append(
-                {
-                    "round": round,
-                    "made": "recorded",
-                    "x": numbers(points[:, 0], 4),
-                    "y": numbers(points[:, 1], 4),
-                }
-            )
+            pages.append(_map(round, "recorded", points))
     if pages:
         return pages
     for round in sorted(spread_rounds(run.kept("similarity"), turning, 3)):
         square = run.array_at("similarity", round)
         if square is not None and len(square) <= MOST_SCALED:
-            points = classical_scaling(square.astype(np.float64))
-            pages.append(
-                {
-                    "round": round,
-                    "made": "similarity",
-                    "x": numbers(points[:, 0], 4),
-                    "y": numbers(points[:, 1], 4),
-                }
-            )
+            pages.append(_map(round, "similarity", drawn_map(square)))
     return pages
 
 
-def classical_scaling(square: np.ndarray) -> np.ndarray:
-    """Points in the plane whose distances are like those of the matrix; NaN for clients never compared."""
-    points = np.full((len(square), 2), np.nan)
-    seen = np.flatnonzero(np.isfinite(square).sum(axis=1) > len(square) / 4)
-    if len(seen) < 3:
-        return points
-    part = square[np.ix_(seen, seen)]
-    mean = np.nanmean(part) if np.isfinite(part).any() else 0.0
-    part = np.where(np.isfinite(part), part, mean)
-    distance = np.diagonal(part).mean() < part.mean()
-    away = part if distance else part.max() - part
-    np.fill_diagonal(away, 0.0)
-    centre = np.eye(len(seen)) - 1.0 / len(seen)
-    values, vectors = np.linalg.eigh(-0.5 * centre @ ((away + away.T) / 2) ** 2 @ centre)
-    points[seen] = vectors[:, -1:-3:-1] * np.sqrt(np.maximum(values[-1:-3:-1], 0.0))
-    return points
+def _map(round: int, made: str, points: np.ndarray) -> dict[str, Any]:
+    return {"round": round, "made": made, "x": numbers(points[:, 0], 4), "y": numbers(points[:, 1], 4)}
 
 
 def finite_range(values: np.ndarray) -> list[float | int | None]:

@@ -9,6 +9,7 @@ import numpy as np
 from flockwise.engine import Evaluation
 from flockwise.messages import Event, RoundRecord
 from flockwise.metrics import adjusted_rand, detection, purity
+from flockwise.similarity.drawn_map import drawn_map
 from flockwise.stages.state import FREE, UNPLACED
 
 _DRAWN_EVERY = 10  # rounds between similarity matrices that are kept without a special reason
@@ -86,28 +87,6 @@ def _agreement(flock: bytes, truth: bytes) -> Mapping[str, float]:
     """Kept, because flocks seldom change from one round to the next."""
     ours, theirs = np.frombuffer(flock, np.int64), np.frombuffer(truth, np.int64)
     return {"ari": adjusted_rand(ours, theirs), "purity": purity(ours, theirs)}
-
-
-def drawn_map(square: np.ndarray) -> np.ndarray:
-    """Clients as points in the plane, near where they are alike (classical scaling); NaN if never compared."""
-    heard = np.flatnonzero(np.isfinite(np.diag(square)))
-    points = np.full((len(square), 2), np.nan, dtype=np.float32)
-    if len(heard) < 3:
-        return points
-    inner = square[np.ix_(heard, heard)].astype(np.float64)
-    inner = np.where(np.isfinite(inner), inner, np.mean(inner[np.isfinite(inner)]))
-    away = (
-        np.diag(inner)[:, None] / 2 + np.diag(inner)[None, :] / 2 - inner
-    )  # similarities to squared distances
-    away = np.abs(away) if np.diag(inner).max() > 0 else inner**2
-    center = np.eye(len(heard)) - 1.0 / len(heard)
-    values, vectors = np.linalg.eigh(-0.5 * center @ away @ center)
-    axes = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0.0))
-    axes *= np.where(
-        axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0
-    )  # a sign that does not flip at random
-    points[heard] = axes
-    return points
 
 
 def _mean(values: np.ndarray) -> float:
