@@ -13,9 +13,9 @@ from flockwise.clustering.checks import checked_labels, in_order
 from flockwise.clustering.contract import CLUSTERERS, Clusterer, ClustererPiece, clusterer
 from flockwise.clustering.estimator import Clustering, as_clustering, from_estimator
 from flockwise.clustering.kmeans_elbow import KMeansElbow, kmeans_elbow
-from flockwise.clustering.leftovers import join_flocks
 from flockwise.clustering.louvain import Leiden, Louvain, leiden, louvain
 from flockwise.clustering.modularity import modularity
+from flockwise.clustering.rejoin import join_flocks
 
 __all__ = [
     "CLUSTERERS",

@@ -7,7 +7,7 @@ import numpy as np
 from flockwise.clustering.automatic_cut import automatic_threshold
 from flockwise.clustering.checks import check_points, in_order, square
 from flockwise.clustering.contract import Clusterer, clusterer
-from flockwise.clustering.leftovers import join_flocks
+from flockwise.clustering.rejoin import join_flocks
 from flockwise.errors import InputError
 from flockwise.options import Count, NonNegative
 from flockwise.types import Labels, Square

@@ -6,7 +6,7 @@ and the plain silhouette follow the noisy clients instead of the flocks. Here th
 first: client i's floor is its distance to its nearest neighbour, and what is left of a distance is its
 excess, near 0 within a flock and near the true difference of the flocks across. The cut with the highest
 mean silhouette of the excess wins, unless some gap at least doubles the height, which is plain to see.
-Clients in pieces too small for a flock first join the flock they belong to (`leftovers.py`); those that
+Clients in pieces too small for a flock first join the flock they belong to (`rejoin.py`); those that
 belong to none count as 0. One flock is the answer if the best cut is no better than what chance or a
 continuum gives.
 """
@@ -16,7 +16,7 @@ from math import sqrt
 
 import numpy as np
 
-from flockwise.clustering.leftovers import ALONE, excess, joined, least_size, others, own_and_next
+from flockwise.clustering.rejoin import ALONE, excess, joined, least_size, others, own_and_next
 from flockwise.types import Square
 
 # Chosen on updates of real digits (40 clients, up to 5 groups, rounds 1 to 12) and on synthetic ones (6 to

@@ -57,7 +57,11 @@ def aggregate(graph: Graph, labels: np.ndarray, count: int) -> Graph:
 def reorder(graph: Graph, order: np.ndarray) -> Graph:
     """The same graph with its nodes in another order; strengths are added up anew, since sums depend on the order."""
     weights = graph.weights[order][:, order]
-    own = graph.strength - np.asarray(graph.weights.sum(axis=1)).reshape(-1) if graph.loops else np.zeros(graph.nodes)
+    own = (
+        graph.strength - np.asarray(graph.weights.sum(axis=1)).reshape(-1)
+        if graph.loops
+        else np.zeros(graph.nodes)
+    )
     return Graph(weights, np.asarray(weights.sum(axis=1)).reshape(-1) + own[order], graph.loops)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from flockwise.errors import FlockwiseError
 from flockwise.report.dendrograms import dendrograms
 from flockwise.report.encoding import bits, numbers, quantised
+from flockwise.report.events import listed_events, turning_rounds
 from flockwise.report.evidence import maps, similarity_pages
 from flockwise.report.groups import feature_groups
-from flockwise.report.happenings import listed_events, turning_rounds
 from flockwise.report.headline import headline
 from flockwise.report.places import Places, encoded_places, flock_curves, flow, read_places, some_rows
 from flockwise.store import Run
