@@ -1,5 +1,6 @@
 """Flower's own simulation, with Ray."""
 
+import gc
 import os
 
 import numpy as np
@@ -27,6 +28,8 @@ def quiet(monkeypatch, tmp_path):
     for name, value in {**QUIET, "FLWR_HOME": str(tmp_path / "flwr")}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))  # Flower changes it for Ray
+    yield
+    gc.collect()  # Ray leaves files open; told here, where warnings are ignored, and not at the end of all tests
 
 
 def test_a_config_on_ray_gives_the_same_bits_as_the_local_engine(tmp_path):
