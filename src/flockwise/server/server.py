@@ -85,7 +85,8 @@ class Server:
         except StopIteration as done:
             return self._close(done.value)
         except BaseException:
-            self._plan, self._told = None, False  # the round can be tried again from the state before it
+            # The round can be tried again from the state before it, in which what was done by hand holds already.
+            self._plan, self._told, self._by_hand = None, False, []
             raise
         return None
 

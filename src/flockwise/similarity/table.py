@@ -26,10 +26,16 @@ class Table:
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays of this version, not to be written to."""
         if self._held is None:
-            assert self._later is not None
-            self._held = {name: array.copy() for name, array in self._later.arrays().items()}
-            for name, part, before in self._lost:
-                self._held[name][part] = before
+            versions, newest = [self], self._later
+            while newest is not None and newest._held is None:
+                versions.append(newest)
+                newest = newest._later
+            assert newest is not None and newest._held is not None
+            held = {name: array.copy() for name, array in newest._held.items()}
+            for version in reversed(versions):
+                for name, part, before in version._lost:
+                    held[name][part] = before
+            self._held = held
         return self._held
 
     def changed(self, clients: np.ndarray, **rows: np.ndarray) -> "Table":

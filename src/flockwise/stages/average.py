@@ -27,9 +27,10 @@ class RuleMemory(dict[str, np.ndarray]):
         return cls(arrays)
 
     def of(self, flock: int) -> dict[str, np.ndarray]:
-        """The memory of one flock."""
+        """The memory of one flock, copied: a rule may change what it is given."""
         start = f"{flock}."
-        return {name.removeprefix(start): array for name, array in self.items() if name.startswith(start)}
+        mine = {name: array for name, array in self.items() if name.startswith(start)}
+        return {name.removeprefix(start): array.copy() for name, array in mine.items()}
 
 
 _RULE = Slot("rule", RuleMemory)
@@ -93,11 +94,12 @@ def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait
 
 def average_known(rule: Rule, latest: LatestModels) -> Stage:
     """The rule on the newest models of all known members, also those not heard this round (communities, eq. 1)."""
-    if "root" in rule.piece.wants:
-        raise ConfigError(
-            f"aggregation.name = {rule.name!r}: this method averages whole models, not updates of one model; "
-            "choose a rule without a root set, such as 'geometric-median'"
-        )
+    for asked, name in (("root", "root set"), ("memory", "memory")):
+        if asked in rule.piece.wants:
+            raise ConfigError(
+                f"aggregation.name = {rule.name!r}: this method averages whole models, not updates of one model; "
+                f"choose a rule without a {name}, such as 'geometric-median'"
+            )
 
     def run(round: Round) -> Round:
         state = round.state

@@ -26,7 +26,7 @@ class Method:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for missing in self.round.needs:
+        for missing in sorted(self.round.needs, key=str):
             before = "train(...)" if missing == REPLIES else f"a stage that remembers {missing}"
             raise InputError(f"{self.name}: {self.round} needs {missing}; put {before} before it")
         if REPLIES not in self.round.gives:

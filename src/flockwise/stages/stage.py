@@ -132,7 +132,7 @@ def chain(*stages: Stage) -> Stage:
     for each in stages:
         if not isinstance(each, Stage):
             raise InputError(f"chain: {each!r} is not a stage")
-        for missing in each.needs - gives:
+        for missing in sorted(each.needs - gives, key=str):
             if any(missing in later.gives for later in stages):
                 raise InputError(f"{each}: needs {missing}, which comes only after it; change their order")
         needs |= each.needs - gives

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
 
@@ -59,14 +59,22 @@ class State:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "State":
-        """The inverse of `to_arrays`; memories are made when a stage first reads them."""
-        memory: dict[str, dict[str, np.ndarray]] = {}
+        """The inverse of `to_arrays`, which takes the arrays over; memories are made when a stage first reads them."""
+        memory: dict[str, _Saved] = {}
         for key, array in arrays.items():
             kind, _, name = key.partition("/")
             slot, _, part = name.partition("/")
             if kind == "memory" and part:
-                memory.setdefault(slot, {})[part] = array
+                memory.setdefault(slot, _Saved({})).arrays[part] = array
         return cls(int(arrays["round"][0]), arrays["models"], arrays["labels"], arrays["apart"], memory)
+
+
+@dataclass
+class _Saved:
+    """A memory from a checkpoint, made once for all states that share it: one made of it may be changed in place."""
+
+    arrays: dict[str, np.ndarray]
+    made: Any = None
 
 
 T = TypeVar("T")
@@ -87,15 +95,20 @@ class Slot(Generic[T]):
     def get(self, state: State) -> T | None:
         """What is remembered, if anything is."""
         held = state.memory.get(self.name)
-        if held is None or isinstance(held, self._kind):
-            return held
+        if not isinstance(held, _Saved):
+            return cast(T | None, held)
+        if held.made is None:
+            held.made, held.arrays = self._from(held.arrays), {}
+        return cast(T, held.made)
+
+    def _from(self, arrays: Mapping[str, np.ndarray]) -> T:
         if hasattr(self._kind, "from_arrays"):
-            made: T = self._kind.from_arrays(held)  # type: ignore[attr-defined]
+            made: T = self._kind.from_arrays(arrays)  # type: ignore[attr-defined]
             return made
         hints = get_type_hints(self._kind)
         whole = {name for name, hint in hints.items() if hint is int or int in get_args(hint)}
         return self._kind(
-            **{name: int(a[0]) if name in whole else a for name, a in held.items() if name in hints}
+            **{name: int(a[0]) if name in whole else a for name, a in arrays.items() if name in hints}
         )
 
     def put(self, state: State, value: T) -> State:
@@ -104,12 +117,13 @@ class Slot(Generic[T]):
 
 
 def _arrays(held: Any) -> dict[str, np.ndarray]:
+    if isinstance(held, _Saved):
+        return held.arrays if held.made is None else _arrays(held.made)
     if hasattr(held, "arrays"):
         return dict(held.arrays())
-    parts = held if isinstance(held, Mapping) else held._asdict()
     return {
         name: np.array([part]) if isinstance(part, int) else part
-        for name, part in parts.items()
+        for name, part in held._asdict().items()
         if part is not None
     }
 

@@ -73,7 +73,8 @@ def _counted(round: Round, batch: Batch) -> Round:
 
 
 def _skipped(round: Round, missing: str) -> Round:
-    return round.noted(events=[Event("skipped", f"{missing} could be used; models are unchanged")])
+    told = Event("skipped", f"{missing} could be used; models are unchanged")
+    return round.noted(events=[told]).to(round.state, batch=None, roots={})
 
 
 def _picked(round: Round, plan: Plan, send: Attribution) -> Round:
