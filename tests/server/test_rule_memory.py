@@ -82,7 +82,7 @@ def test_the_memory_is_saved_and_resumed_to_the_same_bits(name, stop):
 
 def test_there_is_no_momentum_of_whole_models():
     with pytest.raises(
-        ConfigError, match="averages whole models.* without a memory, such as 'geometric-median'"
+        ConfigError, match=r"averages whole models.* without a memory, such as 'geometric-median'"
     ):
         communities(rule=momentum)
 
