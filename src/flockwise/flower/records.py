@@ -9,6 +9,7 @@ import numpy as np
 from flwr.app import Array, ArrayRecord
 
 from flockwise.errors import InputError
+from flockwise.models.spans import joined_spans
 from flockwise.stages.report import Report
 from flockwise.types import Vector
 
@@ -73,6 +74,12 @@ class Layout:
             name = stem if dot and last not in _STATISTICS else entry.name
             spans.setdefault(name, []).extend((entry.start, entry.stop))
         return tuple((min(ends), max(ends)) for ends in spans.values())
+
+    @property
+    def learned(self) -> tuple[tuple[int, int], ...]:
+        """Where the numbers lie that training moves, as spans; () if all of them are."""
+        parts = ((entry.stop - entry.start, entry.name.rpartition(".")[2]) for entry in self.entries)
+        return joined_spans((length, last not in _STATISTICS) for length, last in parts)
 
     def vector(self, record: ArrayRecord) -> Vector:
         """The record's learned arrays, one after the other; InputError says what does not fit."""

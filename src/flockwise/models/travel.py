@@ -9,6 +9,7 @@ import numpy as np
 
 from flockwise.errors import InputError
 from flockwise.models.layout import Layout
+from flockwise.models.spans import joined_spans
 from flockwise.types import Vector
 
 EVERYTHING = ("*",)
@@ -16,10 +17,7 @@ EVERYTHING = ("*",)
 
 @dataclass(frozen=True)
 class Travel:
-    """A mask by tensor name: those that match a pattern travel, the others are each client's own (own heads).
-
-    >>> Travel.of(layout, ["0.*"]).size         # doctest: +SKIP
-    """
+    """A mask by tensor name: those that match a pattern travel, the others are each client's own (own heads)."""
 
     layout: Layout
     travelling: tuple[bool, ...]  # for each entry of the layout
@@ -74,6 +72,14 @@ class Travel:
         model = np.empty(self.layout.size, dtype=np.float32)
         model[self._mask], model[~self._mask] = part, own
         return model
+
+    @property
+    def learned(self) -> tuple[tuple[int, int], ...]:
+        """Where the travelling numbers lie that training moves, as spans; () if all of them are."""
+        pairs = zip(self.layout.entries, self.travelling, strict=True)
+        return joined_spans(
+            (entry.stop - entry.start, entry.trainable) for entry, travels in pairs if travels
+        )
 
     @property
     def layers(self) -> tuple[tuple[int, int], ...]:

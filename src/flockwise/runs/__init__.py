@@ -1,7 +1,7 @@
 """Runs: a method or a config in, a run directory out, whatever the engine."""
 
-from flockwise.runs.loop import Progress
 from flockwise.runs.handle import Run, list_runs, open_run
+from flockwise.runs.loop import Progress
 from flockwise.runs.runner import fork, resume, run
 from flockwise.runs.trained import load_model
 

@@ -81,7 +81,8 @@ def assemble(
     first = first_models(config, work, method, directory, brought.model)
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)
-    setting = Setting(config.seed, config.sampling.fraction, work.travel.layers, config.gate.weight_cap)
+    travel, cap = work.travel, config.gate.weight_cap
+    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap)
     gate = Gate(work.travel.size, config.gate.max_norm)
     server = Server(method, first, work.federation.clients, setting=setting, gate=gate, state=state)
     engine = brought.engine or engine_of(config, directory, data)

@@ -64,7 +64,10 @@ class Loop:
             why = self._rounds(rounds)
         except BaseException as error:
             self.writer.events(self.server.round, self.engine.events())  # what led to it
-            self.writer.about(state="failed", error=f"{type(error).__name__}: {error}"[:500])
+            if isinstance(error, KeyboardInterrupt):  # somebody's wish: the run can go on from its last round
+                self.writer.about(state="stopped", error="stopped at once, in the middle of a round")
+            else:
+                self.writer.about(state="failed", error=f"{type(error).__name__}: {error}"[:500])
             raise
         if why == "finished" and not self._learned():
             why = self._first_reason("no reply could be used in any round")

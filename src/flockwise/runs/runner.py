@@ -18,16 +18,17 @@ from flockwise.engine import Engine, Evaluation, Opener
 from flockwise.errors import ConfigError, InputError, RunError
 from flockwise.messages import Event, RoundRecord
 from flockwise.runs.assembly import Brought, Parts, assemble
+from flockwise.runs.handle import Run, open_run
 from flockwise.runs.loop import Loop, Progress
 from flockwise.runs.objects import config_of, merged
 from flockwise.runs.recording import recorded
-from flockwise.runs.handle import Run, open_run
 from flockwise.stages.method import Method
-from flockwise.stages.state import State
 from flockwise.store import create_run, reopen_run
-from flockwise.store.directory import RunWriter
+from flockwise.store.checkpoint import state_of
+from flockwise.store.damage import refuse_damage
 from flockwise.store.files import lock
 from flockwise.store.policy import CheckpointPolicy
+from flockwise.store.writer import RunWriter
 
 if TYPE_CHECKING:
     from torch import nn
@@ -105,6 +106,7 @@ def resume(
     """
     path = Path(path)
     found = open_run(path)
+    refuse_damage(path)
     directory = Path(found.environment.get("directory", "."))
     config = parse_config(found.config, directory=directory)
     goal = rounds or found.goal or config.rounds
@@ -116,7 +118,7 @@ def resume(
     newest = found.newest_checkpoint()
     if newest.round < int(found.environment.get("forked_at", 0)):
         raise RunError(f"{path}: this fork was stopped while it was being made; delete it and fork again")
-    state = State.from_arrays(newest.arrays) if newest.arrays else None
+    state = state_of(newest.arrays, path) if newest.arrays else None
     # Nothing of the record is touched before it is clear that the run can go on.
     brought = Brought(clients, model, method, attack, engine)
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
@@ -143,6 +145,7 @@ def fork(
 ) -> Run:  # fmt: skip
     """Start a new run from a checkpoint of another one, with another method, rule or training from there on."""
     parent = open_run(path)
+    refuse_damage(Path(path))
     directory = Path(parent.environment.get("directory", "."))
     config = parse_config(parent.config, overrides, directory)
     before = parse_config(parent.config, directory=directory)
@@ -159,7 +162,7 @@ def fork(
     saved = parent.checkpoint(at)
     target = Path(out) if out is not None else new_run_path(config)
     brought = Brought(clients, model, method, attack, engine)
-    state = State.from_arrays(saved)
+    state = state_of(saved, Path(path))
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     about = {**environment(config, directory), "parent": str(Path(path).resolve()), "forked_at": at}
     try:

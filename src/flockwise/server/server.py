@@ -67,7 +67,7 @@ class Server:
             self._plan = None
         if self._plan is None:
             self._present = None if present is None else np.array(present, dtype=bool)
-            begun = Round(self.state, self.setting, present=self._present, with_root=self.method.needs_root, before=self.state)
+            begun = Round(self.state, self.setting, self._present, self.method.needs_root, before=self.state)
             self._steps = self.method.round.run(begun)
             self._plan, self._told = next(self._steps), False
         return self._plan

@@ -64,4 +64,5 @@ def believed(counts: Weights, cap: float | None) -> Weights:
     """
     if cap is None or not len(counts):
         return counts
-    return np.minimum(counts, cap * np.partition(counts, (len(counts) - 1) // 2)[(len(counts) - 1) // 2])
+    middle = (len(counts) - 1) // 2
+    return np.asarray(np.minimum(counts, cap * np.partition(counts, middle)[middle]))

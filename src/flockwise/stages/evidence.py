@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from flockwise.similarity import Evidence, Measure, Table, cosine
-from flockwise.stages.stage import REPLIES, Layers, Round, Stage, stage
+from flockwise.stages.stage import REPLIES, Layers, Round, Setting, Stage, stage
 from flockwise.stages.state import Slot, State
 from flockwise.types import Clients, Square, Updates
 
@@ -43,6 +43,26 @@ class Known:
         return Known(self.clients[members], lambda: self.rows[members], self.layers, self.center)
 
 
+def learned(updates: Updates, setting: Setting) -> Updates:
+    """What of updates is evidence: what training moved. Running statistics of batch normalisation are long and alike for
+    all clients, and would hide how they differ."""
+    if not setting.learned:
+        return updates
+    return np.concatenate([updates[:, start:stop] for start, stop in setting.learned], axis=1)
+
+
+def learned_layers(setting: Setting) -> Layers:
+    """The layers inside what is learned, as they lie there."""
+    if not setting.learned:
+        return setting.layers
+    found, before = [], 0
+    for start, stop in setting.learned:
+        inside = [(first, last) for first, last in setting.layers if start <= first and last <= stop]
+        found += [(first - start + before, last - start + before) for first, last in inside]
+        before += stop - start
+    return tuple(found)
+
+
 class Source(Protocol):
     """Evidence that stages can ask for; `needs` is what must come before them in a chain."""
 
@@ -63,7 +83,9 @@ class ThisRound:
     def known(self, round: Round) -> Known:
         """The clients of this round."""
         batch = round.replies
-        return Known(batch.clients, lambda: batch.updates, round.setting.layers)
+        return Known(
+            batch.clients, lambda: learned(batch.updates, round.setting), learned_layers(round.setting)
+        )
 
 
 _UPDATES = Slot("evidence", Evidence)
@@ -82,9 +104,12 @@ class LatestUpdates:
 
         def run(round: Round) -> Round:
             batch, state = round.replies, round.state
-            memory = _UPDATES.get(state) or Evidence(state.clients, state.models.shape[1])
+            updates = learned(batch.updates, round.setting)
+            memory = _UPDATES.get(state) or Evidence(state.clients, updates.shape[1])
+            if memory.dimension != updates.shape[1]:  # of a release that compared statistics too
+                memory = _relearned(memory, round.setting)
             # What the run says now: a fork may have changed the age.
-            memory = memory.with_age(self.max_age).update(batch.clients, batch.updates, batch.round)
+            memory = memory.with_age(self.max_age).update(batch.clients, updates, batch.round)
             return round.to(_UPDATES.put(state, memory))
 
         return stage("remember updates", run, [REPLIES], [_UPDATES])
@@ -97,9 +122,19 @@ class LatestUpdates:
         return Known(
             usable,
             lambda: memory.rows[usable],
-            round.setting.layers,
+            learned_layers(round.setting),
             cached_cosine=lambda: memory.cosine(round.number)[np.ix_(usable, usable)],
         )
+
+
+def _relearned(memory: Evidence, setting: Setting) -> Evidence:
+    """The same memory of what is learned alone."""
+    rows = learned(memory.rows, setting)
+    after = Evidence(memory.clients, rows.shape[1], memory.max_age)
+    for round in np.unique(memory.round[memory.heard]).tolist():
+        clients = np.flatnonzero(memory.round == round)
+        after = after.update(clients, rows[clients], round)
+    return after
 
 
 class _Models:

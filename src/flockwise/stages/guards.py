@@ -4,15 +4,24 @@ are set apart, clients without a flock find one.
 The options are the same for every strategy that has them.
 """
 
-from flockwise.stages.judging import JudgeAfter, JudgeName, JudgeRatio, judge_flocks
+from flockwise.stages.judging import JudgeAfter, JudgeName, JudgeRatio, judge_flocks, watch_flocks
 from flockwise.stages.place import Follow, place
 from flockwise.stages.rollback import RollBack, SnapshotEvery, keep_snapshots, roll_back
 from flockwise.stages.stage import Stage, chain, nothing
 
-__all__ = ["Follow", "JudgeAfter", "JudgeName", "JudgeRatio", "RollBack", "SnapshotEvery", "guards"]
+__all__ = [
+    "Follow",
+    "JudgeAfter",
+    "JudgeName",
+    "JudgeRatio",
+    "RollBack",
+    "SnapshotEvery",
+    "at_the_end",
+    "watch_flocks",
+]
 
 
-def guards(
+def at_the_end(
     follow: Follow, judge: JudgeName, judge_after: JudgeAfter, judge_ratio: JudgeRatio, rollback: RollBack,
     snapshot_every: SnapshotEvery, places: bool = True,
 ) -> Stage:  # fmt: skip

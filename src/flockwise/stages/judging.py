@@ -1,4 +1,4 @@
-"""The stage that sets hostile flocks apart."""
+"""The stages that watch flocks for clients that turn, and set hostile ones apart."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,15 +9,43 @@ from pydantic import Field
 
 from flockwise.messages import ROOT, Event, Scores
 from flockwise.options import Natural
+from flockwise.stages.evidence import this_round
+from flockwise.stages.grouping import Bipartition
 from flockwise.stages.place import scoring_plan
-from flockwise.stages.schedule import FOUND
+from flockwise.stages.regroup import all_go_on, split_flocks
+from flockwise.stages.schedule import FOUND, Schedule
 from flockwise.stages.stage import Round, Stage, Steps, ask, nothing
 from flockwise.stages.state import QUARANTINED, UNPLACED, State, flocks_in
 
 # The options that strategies with a judge share.
 JudgeName = Annotated[Literal["none", "largest", "root", "validation"], "who says which flocks are hostile"]
 JudgeAfter = Annotated[Natural | None, "judge flocks every so many rounds after finding them"]
-JudgeRatio = Annotated[float, Field(gt=0, le=1), "hostile below this share of the best flock's accuracy"]
+JudgeRatio = Annotated[float, Field(gt=0, le=1), "hostile below this share of the accuracy of the best model"]
+
+
+@dataclass(frozen=True)
+class AfterFound(Schedule):
+    """Every round after the one in which flocks were looked for with a result, be it one flock; or from `at_latest` on."""
+
+    at_latest: int = 10
+
+    def look(self, state: State, round: int) -> bool:
+        """Once there has been time to find flocks."""
+        found = FOUND.get(state)
+        return round > (found.round if found else self.at_latest)
+
+
+def watch_flocks(judge: JudgeName) -> Stage:
+    """Look inside each flock again in every round, and split off who turns against the others.
+
+    A judge that looked only once would never see clients that behave until flocks are found. A split costs the
+    innocent nothing: whoever is of another kind has a flock of its own. Put it before the replies are averaged.
+    """
+    return (
+        nothing
+        if judge == "none"
+        else split_flocks(this_round, Bipartition(cohesion=0.1), all_go_on, AfterFound())
+    )
 
 
 @dataclass(frozen=True)
@@ -25,12 +53,13 @@ class Judge:
     """Says which flocks are hostile, every `after` rounds from the round in which they were found.
 
     largest: all but the largest flock. Assumes that the honest are one flock and the biggest.
-    root: flocks whose model does badly on a small clean set the server holds. Assumes that the set is of
-      the honest clients' kind; honest flocks of another kind are condemned with the wolves.
-    validation: flocks whose model does badly on its own members' validation data. Assumes that members
-      report honestly; right even when wolves are the majority, as long as their model is ruined.
+    root: flocks whose model does badly on a small clean set the server holds, measured by the best flock's. Assumes that
+      the set is of the honest clients' kind; honest flocks of another kind are condemned with the wolves.
+    validation: flocks whose own members say that their model is bad, and that another flock's would serve them far
+      better. What others report about themselves condemns nobody.
 
-    "Badly" is below `ratio` times the best flock's accuracy.
+    "Badly" is below `ratio` times the best. Whatever the judge says, half of all clients stay: a majority is set apart by a
+    person, or not at all. In a hostile flock only those are set apart who pull where it goes; the others look for a flock.
     """
 
     kind: Literal["largest", "root", "validation"] = "largest"
@@ -41,19 +70,19 @@ class Judge:
         """Whether to judge, this many rounds after flocks were found; more than once, as ruin takes time."""
         return since == 0 if self.after == 0 else since > 0 and since % self.after == 0
 
-    def hostile(self, accuracy: Mapping[int, float]) -> list[int]:
-        """The hostile flocks, given each flock's accuracy (or size, for `largest`)."""
-        heard = {flock: value for flock, value in accuracy.items() if not np.isnan(value)}
+    def hostile(self, own: Mapping[int, float], best: Mapping[int, float]) -> list[int]:
+        """The hostile flocks, given each flock's mark, and the best that it could have."""
+        heard = [flock for flock in sorted(own) if not np.isnan(own[flock]) and not np.isnan(best[flock])]
         if len(heard) < 2:
             return []
-        best = max(sorted(heard), key=lambda flock: heard[flock])
         if self.kind == "largest":
-            return [flock for flock in sorted(heard) if flock != best]
-        return [flock for flock in sorted(heard) if heard[flock] < self.ratio * heard[best]]
+            largest = max(heard, key=lambda flock: own[flock])
+            return [flock for flock in heard if flock != largest]
+        return [flock for flock in heard if own[flock] < self.ratio * best[flock]]
 
 
 def judge_flocks(name: JudgeName, after: int | None = None, ratio: float = 0.5) -> Stage:
-    """Flocks that the judge calls hostile are set apart; one that looks at accuracy waits until flocks have trained."""
+    """Clients that the judge calls hostile are set apart; one that looks at accuracy waits until flocks have trained."""
     if name == "none":
         return nothing
     judge = Judge(name, after if after is not None else (0 if name == "largest" else 5), ratio)
@@ -67,35 +96,59 @@ def judge_flocks(name: JudgeName, after: int | None = None, ratio: float = 0.5) 
         if judge.kind != "largest":
             asked = [ROOT] if judge.kind == "root" else np.flatnonzero(state.free)
             round, scores = yield from ask(round, scoring_plan(round, state.models[alive], asked))
-        return _sentenced(round, judge, _marks(state, judge, alive.tolist(), scores))
+        own, best = _marks(state, judge, alive.tolist(), scores)
+        return _sentenced(round, judge, own, judge.hostile(own, best))
 
     return Stage(f"judge by {name}", run)
 
 
-def _marks(state: State, judge: Judge, alive: list[int], scores: Sequence[Scores]) -> dict[int, float]:
-    """Each flock's accuracy by the judge's witnesses; its size where only that counts."""
-    marks = {}
+def _marks(
+    state: State, judge: Judge, alive: list[int], scores: Sequence[Scores]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """How each flock does, and the best that its witnesses know: the root set's, or the typical member's own."""
+    own, best = {}, {}
     for place, flock in enumerate(alive):
         if judge.kind == "largest":
-            marks[flock] = float(np.sum((state.labels == flock) & state.free))
+            own[flock] = best[flock] = float(np.sum((state.labels == flock) & state.free))
             continue
-        own = [s.accuracies[place] for s in scores if s.client == ROOT or state.labels[s.client] == flock]
-        marks[flock] = float(np.nanmean(own)) if own and not np.isnan(own).all() else float("nan")
-    return marks
+        told = [s.accuracies for s in scores if s.client == ROOT or state.labels[s.client] == flock]
+        told = [accuracies for accuracies in told if not np.isnan(accuracies).all()]
+        # The median, so that no single member decides.
+        typical = np.median(told, axis=0) if told else np.full(len(alive), np.nan)
+        own[flock], best[flock] = float(typical[place]), float(typical.max())
+    return own, best
 
 
-def _sentenced(round: Round, judge: Judge, marks: dict[int, float]) -> Round:
+def _sentenced(round: Round, judge: Judge, marks: Mapping[int, float], hostile: list[int]) -> Round:
     state = round.state
     named = {f"flock {flock}": mark for flock, mark in marks.items()}
-    gone = np.isin(state.labels, judge.hostile(marks)) & state.free
-    if not gone.any():
+    members = np.isin(state.labels, hostile) & state.free
+    if not members.any():
         return round.noted(
             events=[Event("judged", f"no flock is hostile by {judge.kind}", detail={"marks": named})]
         )
+    gone = members & ~_against(round, members)
     detail = {"judge": judge.kind, "marks": named, "clients": np.flatnonzero(gone).tolist()}
+    if 2 * int(np.sum(~state.free | gone)) > state.clients:
+        told = f"{int(gone.sum())} clients judged hostile by {judge.kind}, a majority: a person must decide"
+        return round.noted(events=[Event("alarm", told, detail=detail)])
     told = f"{int(gone.sum())} clients set apart: judged hostile by {judge.kind}"
     apart = np.where(gone, QUARANTINED, state.apart).astype(np.int8)
-    labels = np.where(gone, UNPLACED, state.labels)
+    labels = np.where(members, UNPLACED, state.labels)  # who is not set apart looks for a flock
     return round.noted(events=[Event("quarantine", told, detail=detail)]).to(
         replace(state, apart=apart, labels=labels)
     )
+
+
+def _against(round: Round, members: np.ndarray) -> np.ndarray:
+    """The members of hostile flocks whose own update of this round opposes where their flock went: its victims."""
+    against = np.zeros_like(members)
+    if round.batch is None:
+        return against
+    labels = round.start.labels[round.batch.clients]
+    for flock in flocks_in(labels):
+        rows = np.flatnonzero(labels == flock)
+        updates = round.batch.updates[rows].astype(np.float64)
+        moved = round.state.models[flock].astype(np.float64) - round.start.models[flock]
+        against[round.batch.clients[rows]] = updates @ moved < 0
+    return np.asarray(against & members)

@@ -31,6 +31,7 @@ class Setting:
     seed: int = 0
     fraction: float = 1.0  # of the clients, or of each flock, that trains in a round
     layers: Layers = ()
+    learned: Layers = ()  # the numbers that training moves, as spans; (): all. Statistics of batches are not learned
     weight_cap: float | None = 5.0  # of a flock's median sample count: no client counts for more
 
 

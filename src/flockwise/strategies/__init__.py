@@ -1,5 +1,7 @@
 """The methods by name; each file lies beside its paper's pseudo-code."""
 
+from typing import TYPE_CHECKING, Any
+
 from flockwise.stages.method import Method
 from flockwise.strategies.cfl import byzantine_cfl, cfl
 from flockwise.strategies.communities import communities
@@ -15,3 +17,8 @@ __all__ = [
     "MEAN", "STRATEGIES", "Method", "Strategy", "byzantine_cfl", "cfl", "communities", "custom", "fedavg",
     "find_strategy", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # for a type checker only the names above exist
+
+    def __getattr__(name: str) -> Any:
+        return STRATEGIES.exported(name)

@@ -4,8 +4,7 @@ from typing import Annotated, Any, Literal
 
 from flockwise.aggregation import Rule
 from flockwise.options import Count, NonNegative, Positive
-from flockwise.stages import choices
-from flockwise.stages.guards import Follow, JudgeAfter, JudgeName, JudgeRatio, RollBack, SnapshotEvery, guards
+from flockwise.stages import choices, guards
 from flockwise.stages.method import Method
 from flockwise.stages.stage import chain
 from flockwise.strategies.strategy import MEAN, strategy
@@ -36,28 +35,27 @@ def custom(
     group_weights: Annotated[Literal["equal", "size"], "one-model: how groups count"] = "equal",
     aggregate: choices.Aggregate = "this-round",
     place: choices.Place = "validation",
-    follow: Follow = None,
-    judge: JudgeName = "none",
-    judge_after: JudgeAfter = None,
-    judge_ratio: JudgeRatio = 0.5,
-    rollback: RollBack = False,
-    snapshot_every: SnapshotEvery = 5,
+    follow: guards.Follow = None,
+    judge: guards.JudgeName = "none",
+    judge_after: guards.JudgeAfter = None,
+    judge_ratio: guards.JudgeRatio = 0.5,
+    rollback: guards.RollBack = False,
+    snapshot_every: guards.SnapshotEvery = 5,
 ) -> Method:
     """The method these choices make."""
-    whole = choices.together(
-        when, scope, keep, evidence, aggregate, attribution
-    )  # refuses what would be ignored
+    whole = choices.together(when, scope, keep, evidence, aggregate, attribution)
     source, remember = choices.source_of("latest-models" if whole else evidence, max_age)
     serve = choices.serving_of(attribution, evidence)
     step = choices.step_of(rule, attribution, group_weights, whole)
     schedule = choices.schedule_of(when, first, every, patience)
     look = None
     if schedule is not None:
-        groups = choices.grouping_of(
-            evidence, similarity, power, clustering, clustering_parameters, min_separation
-        )
+        cluster = (clustering, clustering_parameters)
+        groups = choices.grouping_of(evidence, similarity, power, *cluster, min_separation)
         look = choices.look_of(source, groups, schedule, scope, keep, attribution)
-    usual = choices.round_of(serve, remember, step, look, schedule, start, census, attribution == "flock")
-    asks = place == "validation" and attribution == "flock"
-    ends = guards(follow, judge, judge_after, judge_ratio, rollback, snapshot_every, places=asks)
+    watched = chain(guards.watch_flocks(judge), step)
+    per_flock = attribution == "flock"
+    usual = choices.round_of(serve, remember, watched, look, schedule, start, census, per_flock)
+    asks = place == "validation" and per_flock
+    ends = guards.at_the_end(follow, judge, judge_after, judge_ratio, rollback, snapshot_every, places=asks)
     return Method(chain(usual, ends), serve=serve)

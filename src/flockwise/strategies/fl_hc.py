@@ -18,11 +18,11 @@ from flockwise.clustering import agglomerative, dendrogram
 from flockwise.errors import InputError
 from flockwise.options import Count, Natural, NonNegative, Several
 from flockwise.similarity import SIMILARITIES
+from flockwise.stages import guards
 from flockwise.stages.attribution import joint
 from flockwise.stages.average import average, restart_from_sent
 from flockwise.stages.evidence import this_round
 from flockwise.stages.grouping import Clustered
-from flockwise.stages.guards import Follow, JudgeAfter, JudgeName, JudgeRatio, RollBack, SnapshotEvery, guards
 from flockwise.stages.method import Method
 from flockwise.stages.regroup import find_flocks
 from flockwise.stages.sampling import everyone, sample
@@ -47,12 +47,12 @@ def fl_hc(
     min_separation: Annotated[NonNegative, "with auto: flocks less apart than this are not real"] = 3.0,
     repeat: Annotated[Several | None, "cluster again every so many rounds"] = None,
     start: Literal["joint", "members"] = "joint",
-    follow: Follow = None,
-    judge: JudgeName = "none",
-    judge_after: JudgeAfter = None,
-    judge_ratio: JudgeRatio = 0.5,
-    rollback: RollBack = False,
-    snapshot_every: SnapshotEvery = 5,
+    follow: guards.Follow = None,
+    judge: guards.JudgeName = "none",
+    judge_after: guards.JudgeAfter = None,
+    judge_ratio: guards.JudgeRatio = 0.5,
+    rollback: guards.RollBack = False,
+    snapshot_every: guards.SnapshotEvery = 5,
 ) -> Method:
     """FedAvg, an all-client round, clusters, FedAvg inside clusters."""
     if linkage == "ward" and metric != "l2":
@@ -67,10 +67,12 @@ def fl_hc(
         draw=lambda away: {"dendrogram": dendrogram(away, linkage)},
     )
     look = Every(rounds_before + 1, repeat)  # l.3
-    fedavg = chain(train(sample), average(rule))  # l.19-24, and inside each cluster
+    fedavg = chain(
+        train(sample), guards.watch_flocks(judge), average(rule)
+    )  # l.19-24, and inside each cluster
     find = find_flocks(this_round, clusters, look)
     census = chain(train(everyone, joint), find)  # l.7-12: it serves only to find clusters
     if start == "members":
         census = chain(train(everyone, joint), restart_from_sent, find, average(rule))
-    ends = guards(follow, judge, judge_after, judge_ratio, rollback, snapshot_every)
+    ends = guards.at_the_end(follow, judge, judge_after, judge_ratio, rollback, snapshot_every)
     return Method(chain(when(look.looks, census, otherwise=fedavg), ends))

@@ -18,10 +18,10 @@ from flockwise.aggregation import Rule
 from flockwise.clustering import louvain, modularity
 from flockwise.options import Count, NonNegative, Positive
 from flockwise.similarity import one_plus_cosine
+from flockwise.stages import guards
 from flockwise.stages.average import average
 from flockwise.stages.evidence import LatestUpdates
 from flockwise.stages.grouping import Clustered
-from flockwise.stages.guards import Follow, JudgeAfter, JudgeName, JudgeRatio, RollBack, SnapshotEvery, guards
 from flockwise.stages.method import Method
 from flockwise.stages.regroup import find_flocks
 from flockwise.stages.sampling import sample
@@ -44,12 +44,12 @@ def flic(
     max_age: Annotated[Count | None, "ignore updates older than this many rounds"] = None,
     min_separation: Annotated[NonNegative, "0 acts on whatever Louvain returns"] = 1.0,
     refine: Annotated[NonNegative | None, "split a flock whose parts are this far apart; 1000: never"] = 3.0,
-    follow: Follow = None,
-    judge: JudgeName = "none",
-    judge_after: JudgeAfter = None,
-    judge_ratio: JudgeRatio = 0.5,
-    rollback: RollBack = False,
-    snapshot_every: SnapshotEvery = 5,
+    follow: guards.Follow = None,
+    judge: guards.JudgeName = "none",
+    judge_after: guards.JudgeAfter = None,
+    judge_ratio: guards.JudgeRatio = 0.5,
+    rollback: guards.RollBack = False,
+    snapshot_every: guards.SnapshotEvery = 5,
 ) -> Method:
     """FedAvg, flocks once, FedAvg inside flocks."""
     newest = LatestUpdates(max_age)  # M
@@ -67,10 +67,11 @@ def flic(
         chain(
             train(sample),  # l.4, and l.18 inside each flock
             newest.remember,  # l.7
+            guards.watch_flocks(judge),
             average(rule),  # l.9, and l.22 inside each flock
             # l.10-16: each flock starts from w_T
             find_flocks(newest, communities, WhenStable(patience) if warmup == "auto" else once(warmup)),
             # section III: clients never sampled find their flock; the rest is ours
-            guards(follow, judge, judge_after, judge_ratio, rollback, snapshot_every),
+            guards.at_the_end(follow, judge, judge_after, judge_ratio, rollback, snapshot_every),
         )
     )

@@ -29,9 +29,9 @@ class Strategy(Piece, Generic[Options]):
         """The method with these options, checked; `rule` may be a rule, a rule with options, or your own function."""
         given: dict[str, Any] = dict(options)
         rule = {"rule": as_bound(given.pop("rule"))} if "rule" in given else {}
-        if rule and "rule" not in inspect.signature(self.function).parameters:
-            if rule.pop("rule").name != MEAN.name:
-                raise ConfigError(f"aggregation.name: {self.name} has a rule of its own; leave it out")
+        takes_rule = "rule" in inspect.signature(self.function).parameters
+        if not takes_rule and rule.pop("rule", MEAN).name != MEAN.name:
+            raise ConfigError(f"aggregation.name: {self.name} has a rule of its own; leave it out")
         values = self.resolved(given, "strategy.")
         try:
             method = self.function(**rule, **values)
