@@ -5,6 +5,8 @@ refused with `InputError`. `RULES` and `PRE_AGGREGATIONS` hold them by config na
 Called without updates, a rule is bound to its options for a strategy: `flic(rule=median())`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from flockwise.aggregation.bucketing import bucketing
 from flockwise.aggregation.bulyan import bulyan
 from flockwise.aggregation.centered_clipping import centered_clipping
@@ -46,3 +48,11 @@ __all__ = [
     "rule_from",
     "trimmed_mean",
 ]
+
+if not TYPE_CHECKING:  # for a type checker only the names above exist
+
+    def __getattr__(name: str) -> Any:
+        try:
+            return RULES.exported(name)
+        except AttributeError:
+            return PRE_AGGREGATIONS.exported(name)

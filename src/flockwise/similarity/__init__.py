@@ -3,6 +3,8 @@
 `Evidence` keeps the cosines of the latest updates over the rounds.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from flockwise.similarity.cosine import cosine, one_plus_cosine
 from flockwise.similarity.evidence import Evidence
 from flockwise.similarity.measure import SIMILARITIES, Measure, as_measure, similarity
@@ -14,3 +16,8 @@ __all__ = [
     "SIMILARITIES", "Evidence", "Measure", "Table", "as_measure", "cosine", "l1", "l2", "one_plus_cosine", "similarity",
     "trusted",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # for a type checker only the names above exist
+
+    def __getattr__(name: str) -> Any:
+        return SIMILARITIES.exported(name)
