@@ -41,7 +41,7 @@ def options_of(function: Callable[..., Any], given: frozenset[str] = frozenset()
             open_ended = True
         elif name not in given and parameter.kind is not parameter.VAR_POSITIONAL:
             default = ... if parameter.default is parameter.empty else parameter.default
-            fields[name] = (_described(hints.get(name, Any)), default)
+            fields[name] = (_described(_understood(hints.get(name, Any), default)), default)
     settings = ConfigDict(
         extra="allow" if open_ended else "forbid",
         allow_inf_nan=False,
@@ -150,6 +150,12 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return typing.get_type_hints(_called(function), include_extras=True)
     except (NameError, TypeError):  # a user's own function with names only a type checker knows
         return {}
+
+
+def _understood(annotation: Any, default: Any) -> Any:
+    """What a parameter takes: None too, where it says nothing or None is its default."""
+    nothing_said = annotation is Any or (default is None and not may_be_none(annotation))
+    return typing.Optional[annotation] if nothing_said else annotation  # noqa: UP045  also of Annotated
 
 
 def _described(annotation: Any) -> Any:
