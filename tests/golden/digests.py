@@ -54,7 +54,9 @@ def machine() -> dict[str, Any]:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         flags = set(next((line for line in lines if line.startswith("flags")), "").split())
     compiler = shutil.which("g++") or shutil.which("c++")
-    told = subprocess.run([compiler, "-dumpfullversion"], capture_output=True, text=True) if compiler else None
+    told = (
+        subprocess.run([compiler, "-dumpfullversion"], capture_output=True, text=True) if compiler else None
+    )
     return {
         "vectors": sorted(flags & {"avx2", "fma", "avx512f", "avx512vnni"}),
         "compiler": told.stdout.strip() if told else "none",

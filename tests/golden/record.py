@@ -1,4 +1,8 @@
-"""Record the digests: `python -m tests.golden.record COMMIT` (bits.json and models.safetensors are never edited by hand)."""
+"""Record digests, once: `python -m tests.golden.record COMMIT FILE [WORD]` for the scenarios whose names hold the word.
+
+A file of digests is never edited: where behaviour was changed on purpose, another file says since when and why
+(`CHANGED` in test_same_bits.py).
+"""
 
 import json
 import sys
@@ -15,20 +19,22 @@ from tests.golden.scenarios import SCENARIOS
 HERE = Path(__file__).parent
 
 
-def main(commit: str) -> None:
-    """Run every scenario and keep what it left."""
+def main(commit: str, file: str, word: str = "") -> None:
+    """Run the scenarios and keep what they left."""
+    target = HERE / file
+    if target.exists():
+        raise SystemExit(f"{target}: is there already, and is never edited")
     found, models = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, config) in enumerate(SCENARIOS.items()):
-            path = Path(folder) / str(number)
-            flockwise.run(config, out=path)
-            found[name] = digests(path)
-            models[name] = open_run(path).checkpoint()["models"]
-            print(name, found[name]["models"], max(found[name]["labels"]) + 1, sum(found[name]["apart"]), flush=True)
-    content = {"commit": commit, "machine": machine(), "runs": found}
-    (HERE / "bits.json").write_text(json.dumps(content, indent=1) + "\n")
-    save_file(models, HERE / "models.safetensors")
+            if word in name:
+                path = Path(folder) / str(number)
+                flockwise.run(config, out=path)
+                found[name] = digests(path)
+                models[name] = open_run(path).checkpoint()["models"]
+    target.write_text(json.dumps({"commit": commit, "machine": machine(), "runs": found}, indent=1) + "\n")
+    save_file(models, target.with_suffix(".safetensors"))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

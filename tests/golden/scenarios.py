@@ -60,7 +60,9 @@ def _choices() -> dict[str, dict[str, Any]]:
     blind = {"split": {**BASE["split"], "validation": 0.0}, **late}
     root = {"root": {"samples": 40}, "aggregation": {"name": "fltrust"}}
     krum = {"aggregation": {"name": "krum", "attackers": 2}}
-    mixing = {"aggregation": {"name": "median", "attackers": 2, "before": ["nearest-neighbor-mixing", "bucketing"]}}
+    mixing = {
+        "aggregation": {"name": "median", "attackers": 2, "before": ["nearest-neighbor-mixing", "bucketing"]}
+    }
     return {
         "fl-hc, repeated from members": _of("fl-hc", rounds_before=2, repeat=4, start="members"),
         "fl-hc, repeated from the joint model": _of("fl-hc", drift, rounds_before=2, repeat=4),
