@@ -142,7 +142,7 @@ def test_a_disk_that_fails_leaves_the_last_good_round(
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "step", fail)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(RunError, match="No space left"):
         flockwise.run(FLIC, out=path)
     run = open_run(path)
     assert run.state == "failed"

@@ -14,7 +14,7 @@ from flockwise.errors import ConfigError, RunError
 from flockwise.runs.assembly import assemble
 from flockwise.server import Server
 from flockwise.stages import State
-from flockwise.store import open_run, reopen_run
+from flockwise.store import accept, open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
 from flockwise.store.requests import apply_requests, file_request
 from tests.runs.small import FLIC, fingerprint, with_changes
@@ -208,6 +208,9 @@ def test_a_run_that_cannot_go_on_stays_as_it_was(tmp_path: Path) -> None:
     flockwise.run(FLIC, out=path)
     text = (path / "config.toml").read_text()
     (path / "config.toml").write_text(text.replace('"softmax"', '"mlp"'))
+    with pytest.raises(RunError, match=r"config\.toml: is not what was written"):
+        flockwise.resume(path)
+    accept(path)
     with pytest.raises(RunError, match="another model"):
         flockwise.resume(path)
     assert open_run(path).state == "finished" and open_run(path).rounds[-1] == 8

@@ -8,7 +8,7 @@ import pytest
 
 from flockwise.errors import RunError
 from flockwise.messages import Event
-from flockwise.store import create_run, files, list_runs, open_run, reopen_run
+from flockwise.store import accept, create_run, files, list_runs, open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
 
 
@@ -63,11 +63,8 @@ def test_a_checkpoint_cut_at_any_length_is_passed_over(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in range(0, len(whole), 11):
         path.write_bytes(whole[:length])
-        with reopen_run(tmp_path / "run", CheckpointPolicy()) as writer:
-            found = writer._database.execute(
-                "SELECT max(round) FROM rounds WHERE checkpoint IS NOT NULL"
-            ).fetchone()
-            assert found[0] == 4
+        with reopen_run(tmp_path / "run", CheckpointPolicy()):
+            assert open_run(tmp_path / "run").checkpoints[-1] == 4
         assert open_run(tmp_path / "run").checkpoint(3)["models"][0, 0] == 3
 
 
@@ -166,6 +163,9 @@ def test_a_name_in_the_database_cannot_lead_out_of_the_run(tmp_path: Path) -> No
     database.execute("UPDATE rounds SET checkpoint = '../../victim.txt' WHERE round = 3")
     database.commit()
     database.close()
+    with pytest.raises(RunError, match="round 3"):
+        reopen_run(tmp_path / "run", CheckpointPolicy(every=1, keep=1))
+    accept(tmp_path / "run")
     with reopen_run(tmp_path / "run", CheckpointPolicy(every=1, keep=1)) as writer:
         writer.commit(5, 0.5, {}, {}, [], {"round": np.array([5])})
     assert (tmp_path / "victim.txt").read_text() == "mine"

@@ -1,6 +1,7 @@
 """Checkpoints: the server's state as one safetensors file, known by its digest."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -8,33 +9,56 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from flockwise.errors import RunError
-from flockwise.store.files import digest, write_atomically
+from flockwise.stages.state import State
+from flockwise.store.files import digest, read_verified, write_private
 
 
-def write_checkpoint(folder: Path, round: int, arrays: dict[str, np.ndarray]) -> tuple[str, str]:
+def checkpoint_name(round: int) -> str:
+    """The file of a round's checkpoint."""
+    return f"round-{round:06d}.safetensors"
+
+
+def write_checkpoint(folder: Path, round: int, arrays: Mapping[str, np.ndarray]) -> tuple[str, str]:
     """Write the state after a round; the file's name and digest go into the database."""
-    name = f"round-{round:06d}.safetensors"
     content = save({key: np.ascontiguousarray(array) for key, array in arrays.items()})
-    write_atomically(folder / name, content)
-    return name, digest(content)
+    write_private(folder / checkpoint_name(round), content)
+    return checkpoint_name(round), digest(content)
 
 
 def checkpoint_path(folder: Path, name: object) -> Path:
     """Where a checkpoint on record lies; names from a database that is not ours lead nowhere else."""
-    if not isinstance(name, str) or not re.fullmatch(r"round-\d{6,12}\.safetensors", name):
+    if not isinstance(name, str) or not re.fullmatch(r"round-[0-9]{6,12}\.safetensors", name):
         raise RunError(f"{folder}: {str(name)[:60]!r} is not the name of a checkpoint")
     return folder / name
 
 
-def read_checkpoint(path: Path, expected: str) -> dict[str, np.ndarray]:
+def read_checkpoint(path: Path, expected: object) -> dict[str, np.ndarray]:
     """Read a state back; a file that is not byte for byte what was written is refused."""
     try:
-        content = path.read_bytes()
+        content = read_verified(path, expected)
     except OSError as error:
-        raise RunError(f"{path}: cannot be read: {error.strerror}") from error
-    if digest(content) != expected:
+        raise RunError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if content is None:
         raise RunError(f"{path}: damaged, its digest is not the one on record")
     try:
         return {key: np.array(array) for key, array in load(content).items()}
-    except SafetensorError as error:
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise RunError(f"{path}: not a checkpoint: {error}") from error
+
+
+def state_of(arrays: Mapping[str, np.ndarray], path: Path) -> State:
+    """The server's state in a checkpoint of the run at `path`; what is no state is refused in a line."""
+    wanted = {"round": ("iu", 1), "models": ("f", 2), "labels": ("i", 1), "apart": ("i", 1)}
+    for name, (kind, dimensions) in wanted.items():
+        if name not in arrays:
+            raise RunError(f"{path}: the checkpoint lacks {name!r}: not a checkpoint of a run")
+        array = arrays[name]
+        if array.dtype.kind not in kind or array.ndim != dimensions or not array.size:
+            raise RunError(
+                f"{path}: the checkpoint's {name!r} is {array.dtype} {array.shape}: not a server's state"
+            )
+    if len(arrays["labels"]) != len(arrays["apart"]):
+        raise RunError(
+            f"{path}: the checkpoint is of {len(arrays['labels'])} and of {len(arrays['apart'])} clients"
+        )
+    return State.from_arrays(arrays)

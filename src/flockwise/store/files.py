@@ -4,31 +4,81 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import secrets
+import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from flockwise.errors import BusyError
+from flockwise.errors import BusyError, RunError
 
 step: Callable[[str], None] = lambda name: None  # noqa: E731  a test replaces this to fail or die at a named step
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """The file holds all of the content or what it held before, whatever happens in between."""
-    temporary = path.with_name(f".{path.name}.tmp")
+def write_atomically(path: Path, content: bytes, private: bool = False) -> None:
+    """The file holds all of the content or what it held before, whatever happens in between.
+
+    A private one is for its owner's eyes alone.
+    """
+    # A name nobody can guess: what lies there already may be another's file, or point to one.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     step("before write")
-    with open(temporary, "wb") as handle:
-        half = len(content) // 2
-        handle.write(content[:half])
-        step("inside write")
-        handle.write(content[half:])
-        handle.flush()
-        step("before fsync")
-        os.fsync(handle.fileno())
-    step("before rename")
-    os.replace(temporary, path)
+    handle = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600 if private else 0o666
+    )
+    try:
+        with open(handle, "wb") as file:
+            half = len(content) // 2
+            file.write(content[:half])
+            step("inside write")
+            file.write(content[half:])
+            file.flush()
+            step("before fsync")
+            os.fsync(file.fileno())
+        step("before rename")
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):  # a full disk is not filled with halves
+            temporary.unlink(missing_ok=True)
+        raise
     step("after rename")
     sync_folder(path.parent)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file of a run: for its owner's eyes alone, and one line that names it if that fails."""
+    try:
+        write_atomically(path, content, private=True)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, with those above it, that only its owner can look into; one that is there stays as it is."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+
+
+def read_limited(path: Path, most: int) -> bytes:
+    """A file's content; an OSError if it is longer than this, or is no file at all."""
+    with open(_opened(path, os.O_RDONLY), "rb") as file:
+        if os.fstat(file.fileno()).st_size > most:
+            raise OSError(f"is longer than {most:,} bytes")
+        return file.read(most)
+
+
+def read_verified(path: Path, expected: object) -> bytes | None:
+    """The content of a file with this digest, which is found before it is read into memory; None for any other."""
+    with open(_opened(path, os.O_RDONLY), "rb") as file:
+        if hashlib.file_digest(file, _new_digest).hexdigest() != expected:
+            return None
+        file.seek(0)
+        content = file.read()
+    return content if digest(content) == expected else None
 
 
 def sync_folder(folder: Path) -> None:
@@ -41,28 +91,49 @@ def sync_folder(folder: Path) -> None:
 
 
 def digest(content: bytes) -> str:
-    """What a checkpoint is known by."""
-    return hashlib.blake2b(content, digest_size=32).hexdigest()
+    """What a file of a run is known by."""
+    mark = _new_digest()
+    mark.update(content)
+    return mark.hexdigest()
+
+
+def _new_digest() -> "hashlib.blake2b":
+    return hashlib.blake2b(digest_size=32)
 
 
 @contextlib.contextmanager
 def lock(folder: Path) -> Iterator[None]:
     """Hold a run directory for writing; a kernel lock, so it is free again however the holder ends."""
-    with open(folder / "lock", "a+", encoding="utf-8") as handle:
+    try:
+        opened = _opened(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+    except OSError as error:
+        raise RunError(f"{folder}/lock: cannot be opened: {error.strerror or error}") from error
+    with open(opened, "r+", encoding="utf-8", errors="replace") as handle:
         try:
             _take(handle.fileno())
         except OSError as error:
-            handle.seek(0)
             owner = handle.read(20).strip() or "unknown"
             raise BusyError(f"{folder}: process {owner} is writing this run; stop it first") from error
-        handle.truncate(0)
-        handle.write(str(os.getpid()))
-        handle.flush()
+        try:
+            handle.truncate(0)
+            handle.write(str(os.getpid()))
+            handle.flush()
+        except OSError as error:
+            raise RunError(f"{folder}/lock: cannot be written: {error.strerror}") from error
         _held.add(handle.fileno())
         try:
             yield
         finally:
             _held.discard(handle.fileno())
+
+
+def _opened(path: Path, flags: int) -> int:
+    """Open what is a file; a pipe would make us wait for ever, a device may have no end."""
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError("is not a file")
+    return handle
 
 
 def _let_go() -> None:
@@ -91,10 +162,15 @@ def _take(handle: int, tries: int = 5) -> None:
 def is_locked(folder: Path) -> bool:
     """Whether some process holds the run directory now."""
     try:
-        with open(folder / "lock", encoding="utf-8") as handle:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except FileNotFoundError:
+        handle = _opened(folder / "lock", os.O_RDONLY)
+    except PermissionError:
+        return True
+    except OSError:
+        return False  # nobody can hold what is not there, or is no file
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return False
     except OSError:
         return True
+    finally:
+        os.close(handle)

@@ -1,8 +1,6 @@
 """Reading a run: read-only, also while it is being written, and never a crash on a broken one."""
 
 import json
-import sqlite3
-import time
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from flockwise.errors import RunError
+from flockwise.errors import InputError, RunError
 from flockwise.messages import Event
 from flockwise.store import files
 from flockwise.store.checkpoint import checkpoint_path, read_checkpoint
-from flockwise.store.schema import CLIENT_COLUMNS, FORMAT
+from flockwise.store.columns import client_of, decoded, events_of, fact_columns, number
+from flockwise.store.damage import MOST_FILE, find_damage
+from flockwise.store.looking import Row, looking, read
+from flockwise.store.schema import CLIENT_COLUMNS, FORMAT, KNOWN_ARRAYS
 
-_PATIENCE = 60.0  # seconds that one look into the database may take
+_CHECKPOINTS = "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round DESC"
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,16 @@ class Run:
     def config(self) -> dict[str, Any]:
         """The full resolved config."""
         try:
-            return tomllib.loads((self.path / "config.toml").read_text(encoding="utf-8"))
+            return tomllib.loads(files.read_limited(self.path / "config.toml", MOST_FILE).decode())
         except (OSError, ValueError, RecursionError) as error:
-            raise RunError(f"{self.path}/config.toml: cannot be read: {error}") from error
+            why = getattr(error, "strerror", None) or str(error).splitlines()[0]
+            raise RunError(f"{self.path}/config.toml: cannot be read: {why}") from error
 
     @cached_property
     def environment(self) -> dict[str, Any]:
         """Versions, machine, seed; empty if it cannot be read."""
         try:
-            found = json.loads((self.path / "environment.json").read_text(encoding="utf-8"))
+            found = json.loads(files.read_limited(self.path / "environment.json", MOST_FILE))
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
@@ -90,7 +92,16 @@ class Run:
     @cached_property
     def about(self) -> dict[str, str]:
         """Facts about the run as a whole."""
-        return {str(key): str(value) for key, value in self._rows("SELECT key, value FROM about")}
+        return {str(key): str(value) for key, value in self._rows("about", "SELECT key, value FROM about")}
+
+    @cached_property
+    def damage(self) -> list[str]:
+        """What is not as it was written, a line each: config, environment, the record of a round. Reads all of it."""
+        return find_damage(self.path)
+
+    def glance(self) -> list[str]:
+        """The same, but of the record of rounds, which takes longest."""
+        return find_damage(self.path, rounds=False)
 
     @property
     def state(self) -> str:
@@ -109,33 +120,29 @@ class Run:
     @cached_property
     def clients(self) -> list[dict[str, Any]]:
         """One record per client: name, truth (or None), attacker, sample counts, address, hour, user."""
+        columns = ", ".join(CLIENT_COLUMNS)
         return [
-            dict(zip(CLIENT_COLUMNS, row, strict=True))
-            for row in self._rows("SELECT * FROM clients ORDER BY client")
+            client_of(row) for row in self._rows("clients", f"SELECT {columns} FROM clients ORDER BY client")
         ]
 
     @cached_property
     def rounds(self) -> np.ndarray:
         """The rounds on record."""
-        return np.array(
-            [row[0] for row in self._rows("SELECT round FROM rounds ORDER BY round")], dtype=np.int64
-        )
+        rows = self._rows("rounds", "SELECT round FROM rounds ORDER BY round")
+        return np.array([row[0] for row in rows], dtype=np.int64)
 
     @cached_property
     def seconds(self) -> np.ndarray:
         """How long each round took."""
-        return np.array([_real(row[0]) for row in self._rows("SELECT seconds FROM rounds ORDER BY round")])
+        rows = self._rows("rounds", "SELECT seconds FROM rounds ORDER BY round")
+        return np.array([number(row[0]) for row in rows])
 
     @cached_property
     def facts(self) -> dict[str, np.ndarray]:
         """Each number by name, one value per round on record; NaN where it was not measured."""
         place = {int(round): i for i, round in enumerate(self.rounds)}
-        found: dict[str, np.ndarray] = {}
-        for round, name, value in self._rows("SELECT round, name, value FROM facts"):
-            column = found.setdefault(name, np.full(len(self.rounds), np.nan))
-            if round in place:
-                column[place[round]] = _real(value)
-        return dict(sorted(found.items()))
+        with looking(self.path / "run.sqlite") as database:
+            return fact_columns(place, read(database, "facts", "SELECT round, name, value FROM facts"))
 
     @property
     def metrics(self) -> Any:
@@ -149,39 +156,38 @@ class Run:
     @cached_property
     def events(self) -> list[RecordedEvent]:
         """Everything that happened, in order."""
-        rows = self._rows("SELECT round, kind, client, message, detail FROM events ORDER BY round, id")
-        return [
-            RecordedEvent(kind, message, client, _json(detail), round)
-            for round, kind, client, message, detail in rows
-        ]
+        query = "SELECT round, kind, client, message, detail FROM events ORDER BY round, id"
+        return [RecordedEvent(*parts) for parts in events_of(self._rows("events", query))]
 
     def array(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """(rounds, values) of an array kept each round; values is (rounds, ...)."""
-        rows = self._rows(
-            "SELECT round, dtype, shape, data FROM arrays WHERE name = ? ORDER BY round", (name,)
-        )
-        arrays = [_array(dtype, shape, data) for _, dtype, shape, data in rows]
+        query = "SELECT round, dtype, shape, data FROM arrays WHERE name = ? ORDER BY round"
+        rows = self._rows("arrays", query, (name,))
+        if not rows and name not in KNOWN_ARRAYS:
+            kept = self._rows("arrays", "SELECT DISTINCT name FROM arrays ORDER BY name LIMIT 100")
+            there = ", ".join(str(row[0]) for row in kept) or "none"
+            raise InputError(f"name = {name!r}: no such array; this run has {there}")
+        arrays = [self._decoded(name, *row) for row in rows]
         rounds = np.array([row[0] for row in rows], dtype=np.int64)
         same = len({a.shape for a in arrays}) <= 1
         return rounds, np.stack(arrays) if arrays and same else np.array(arrays, dtype=object)
 
     def array_at(self, name: str, round: int) -> np.ndarray | None:
         """One round's array, if it was kept."""
-        rows = self._rows("SELECT dtype, shape, data FROM arrays WHERE name = ? AND round = ?", (name, round))
-        return _array(*rows[0]) if rows else None
+        query = "SELECT round, dtype, shape, data FROM arrays WHERE name = ? AND round = ?"
+        rows = self._rows("arrays", query, (name, round))
+        return self._decoded(name, *rows[0]) if rows else None
 
     def kept(self, name: str) -> list[int]:
         """The rounds in which an array was kept."""
-        return [
-            row[0] for row in self._rows("SELECT round FROM arrays WHERE name = ? ORDER BY round", (name,))
-        ]
+        query = "SELECT round FROM arrays WHERE name = ? AND typeof(round) = 'integer' ORDER BY round"
+        return [row[0] for row in self._rows("arrays", query, (name,))]
 
     @cached_property
     def checkpoints(self) -> list[int]:
         """Rounds that a fork can start from."""
-        return [
-            r for (r,) in self._rows("SELECT round FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round")
-        ]
+        query = "SELECT round FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round"
+        return [round for (round,) in self._rows("rounds", query)]
 
     def newest_checkpoint(self) -> "Newest":
         """The newest checkpoint that is whole; damaged ones are passed over, and told of.
@@ -190,9 +196,7 @@ class Run:
         """
         passed: list[Event] = []
         unopened: RunError | None = None
-        for round, name, mark in self._rows(
-            "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round DESC"
-        ):
+        for round, name, mark in self._rows("rounds", _CHECKPOINTS):
             try:
                 arrays = read_checkpoint(checkpoint_path(self.path / "checkpoints", name), mark)
                 return Newest(int(round), arrays, tuple(passed))
@@ -205,10 +209,7 @@ class Run:
 
     def checkpoint(self, round: int | None = None) -> dict[str, np.ndarray]:
         """The server's state after a round (the newest by default)."""
-        rows = self._rows(
-            "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round DESC"
-        )
-        for at, name, mark in rows:
+        for at, name, mark in self._rows("rounds", _CHECKPOINTS):
             if round is None or at == round:
                 return read_checkpoint(checkpoint_path(self.path / "checkpoints", name), mark)
         kept = ", ".join(map(str, self.checkpoints)) or "none"
@@ -216,20 +217,16 @@ class Run:
             f"{self.path}: no checkpoint of round {round}; kept are {kept}. Set checkpoint.at to keep more"
         )
 
-    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    def _decoded(self, name: str, round: object, dtype: object, shape: object, data: object) -> np.ndarray:
         try:
-            database = sqlite3.connect(
-                f"{(self.path / 'run.sqlite').resolve().as_uri()}?mode=ro", uri=True, timeout=5
-            )
-            try:
-                # A file made to be endless to read ends here.
-                deadline = time.monotonic() + _PATIENCE
-                database.set_progress_handler(lambda: time.monotonic() > deadline, 1_000_000)
-                return database.execute(query, values).fetchall()
-            finally:
-                database.close()
-        except sqlite3.Error as error:
-            raise RunError(f"{self.path}/run.sqlite: cannot be read: {error}") from error
+            return decoded(dtype, shape, data)
+        except ValueError as error:
+            where = f"{self.path}/run.sqlite: the array {name!r} of round {str(round)[:20]}"
+            raise RunError(f"{where} is damaged: {error}") from error
+
+    def _rows(self, table: str, query: str, values: Row = ()) -> list[Row]:
+        with looking(self.path / "run.sqlite") as database:
+            return list(read(database, table, query, values))
 
 
 def open_run(path: str | Path) -> Run:
@@ -248,23 +245,3 @@ def list_runs(folder: str | Path) -> list[tuple[Path, Run | RunError]]:
         except RunError as error:
             found.append((config.parent, error))
     return found
-
-
-def _real(value: object) -> float:
-    """A number from the database, which takes anything in any column."""
-    return float(value) if isinstance(value, float | int) else float("nan")
-
-
-def _array(dtype: str, shape: str, data: bytes) -> np.ndarray:
-    kind = np.dtype(dtype)
-    if kind.hasobject:
-        raise RunError(f"array of dtype {dtype}: refused")
-    return np.frombuffer(data, dtype=kind).reshape(json.loads(shape))
-
-
-def _json(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

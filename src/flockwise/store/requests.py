@@ -11,11 +11,12 @@ from typing import Any
 from flockwise.errors import InputError
 from flockwise.messages import Event
 from flockwise.server import Server
-from flockwise.store.files import write_atomically
+from flockwise.store.files import make_private, read_limited, write_private
 from flockwise.store.reader import open_run
 
 ACTIONS = ("release", "confirm", "quarantine")
 MOST_PENDING = 1000
+MOST_BYTES = 4096  # of a request
 
 
 def file_request(path: Path, wish: Any) -> Path:
@@ -29,11 +30,11 @@ def file_request(path: Path, wish: Any) -> Path:
     if not isinstance(client, int) or isinstance(client, bool) or not 0 <= client < clients:
         raise InputError(f"client = {str(client)[:40]}: must lie between 0 and {clients - 1}")
     folder = path / "requests"
-    folder.mkdir(exist_ok=True)
+    make_private(folder)
     if len(list(folder.glob("*.json"))) >= MOST_PENDING:
         raise InputError(f"requests: {MOST_PENDING} are waiting already; is the run still going?")
     target = folder / f"{time.time_ns():020d}-{secrets.token_hex(4)}.json"  # in the order asked
-    write_atomically(target, json.dumps({"action": action, "client": client}).encode())
+    write_private(target, json.dumps({"action": action, "client": client}).encode())
     return target
 
 
@@ -42,7 +43,7 @@ def pending(path: Path) -> list[dict[str, Any]]:
     found = []
     for file in sorted((path / "requests").glob("*.json"))[:MOST_PENDING]:
         try:
-            wish = json.loads(file.read_text(encoding="utf-8"))
+            wish = json.loads(read_limited(file, MOST_BYTES))
         except (OSError, ValueError, RecursionError):
             continue
         if isinstance(wish, dict) and wish.get("action") in ACTIONS and isinstance(wish.get("client"), int):
@@ -64,7 +65,7 @@ def apply_requests(path: Path, server: Server) -> tuple[list[Event], Callable[[]
         if file.name in handled:
             continue
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, InputError, RecursionError):
-            request = json.loads(file.read_text(encoding="utf-8"))
+            request = json.loads(read_limited(file, MOST_BYTES))
             action, client = str(request["action"]), request["client"]
             if action in _PAST and isinstance(client, int) and not isinstance(client, bool):
                 getattr(server, action)(client)

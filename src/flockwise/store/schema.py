@@ -1,6 +1,6 @@
 """The database of a run."""
 
-FORMAT = 1  # raised when an older program could not read a newer run
+FORMAT = 2  # raised when an older program could not read a newer run; since 2 every record has a digest
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS events (
   message TEXT NOT NULL, detail TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS events_by_round ON events (round);
+CREATE TABLE IF NOT EXISTS seals (round INTEGER PRIMARY KEY, checkpoint TEXT, seal TEXT NOT NULL);
 """
 
 CLIENT_COLUMNS = (
@@ -35,4 +36,21 @@ CLIENT_COLUMNS = (
     "address",
     "hour",
     "user",
+)
+
+COLUMNS = {
+    "about": ("key", "value"),
+    "clients": CLIENT_COLUMNS,
+    "rounds": ("round", "seconds", "checkpoint", "digest"),
+    "facts": ("round", "name", "value"),
+    "arrays": ("round", "name", "dtype", "shape", "data"),
+    "events": ("id", "round", "kind", "client", "message", "detail"),
+    "seals": ("round", "checkpoint", "seal"),
+}
+
+BY_ROUND = ("rounds", "facts", "arrays", "events", "seals")  # what is forgotten with a round
+
+# Kept in every round by the product itself, where there is something to keep.
+KNOWN_ARRAYS = frozenset(
+    {"accuracy", "apart", "dendrogram", "flock", "loss", "map", "similarity", "test_loss", "trained"}
 )

@@ -1,0 +1,192 @@
+"""A disk that fails is one line that names the file, and the run goes on afterwards."""
+
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flockwise
+from flockwise.errors import RunError
+from flockwise.messages import Event
+from flockwise.store import create_run, files, open_run, reopen_run
+from flockwise.store.policy import CheckpointPolicy
+from tests.reliability.made import make
+from tests.runs.small import FLIC
+
+
+class Failing(sqlite3.Connection):
+    """A connection whose n-th call fails."""
+
+    left = 0
+
+    def _count(self) -> None:
+        Failing.left -= 1
+        if Failing.left == 0:
+            raise sqlite3.OperationalError("disk I/O error")
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        self._count()
+        return super().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        self._count()
+        return super().executemany(*arguments)
+
+    def executescript(self, *arguments: Any) -> sqlite3.Cursor:
+        self._count()
+        return super().executescript(*arguments)
+
+
+def anomalies(
+    monkeypatch: pytest.MonkeyPatch, work: Callable[[], object], check: Callable[[], object]
+) -> int:
+    """Let the 1st, 2nd, ... call of the database fail until the work passes; how many there are."""
+    connect, number = sqlite3.connect, 0
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Failing))
+    while True:
+        number += 1
+        Failing.left = number
+        try:
+            work()
+        except RunError as error:
+            assert "run.sqlite" in str(error) and "\n" not in str(error)
+        else:
+            if Failing.left > 0:
+                Failing.left = 0
+                return number - 1
+        Failing.left = 0
+        check()
+
+
+def test_every_call_of_the_database_may_fail_while_a_round_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make(tmp_path / "run")
+
+    def work() -> None:
+        with reopen_run(path, CheckpointPolicy(every=1)) as writer:
+            writer.forget_after(5)
+            writer.about(state="running", goal="9")
+            writer.commit(
+                6,
+                0.5,
+                {"accuracy": 0.6},
+                {"flock": np.arange(4)},
+                [Event("x", "y")],
+                {"round": np.array([6])},
+            )
+            writer.events(6, [Event("x", "y")])
+            writer.add_events(6, [Event("x", "y")], lambda: {"round": np.array([6])})
+            assert writer.any_participant() is False and writer.first_event("flocks")
+            writer.about(state="finished")
+
+    def check() -> None:
+        run = open_run(path)
+        assert run.damage == [] and run.rounds.tolist() in ([1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6])
+
+    assert anomalies(monkeypatch, work, check) > 40
+
+
+def test_every_call_of_the_database_may_fail_while_a_run_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = iter(range(1000))
+
+    def work() -> None:
+        create_run(tmp_path / f"run {next(made)}", {"rounds": 1}, {}, CheckpointPolicy()).close()
+
+    assert anomalies(monkeypatch, work, lambda: None) > 5
+
+
+def test_every_call_of_the_database_may_fail_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make(tmp_path / "run")
+
+    def work() -> None:
+        run = open_run(path)
+        _ = run.facts, run.events, run.clients, run.rounds, run.checkpoints
+        run.array("flock")
+        if run.damage:
+            raise RunError(run.damage[0])
+
+    assert anomalies(monkeypatch, work, lambda: None) > 20
+
+
+@pytest.mark.parametrize("kind", ["before write", "inside write", "before fsync", "before rename"])
+def test_a_file_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path = make(tmp_path / "run")
+
+    def fail(name: str) -> None:
+        if name == kind:
+            raise OSError(28, "No space left on device")
+
+    with reopen_run(path, CheckpointPolicy(every=1)) as writer:
+        monkeypatch.setattr(files, "step", fail)
+        with pytest.raises(
+            RunError, match=r"round-000006\.safetensors: cannot be written: No space left on device"
+        ):
+            writer.commit(6, 0.5, {}, {}, [], {"round": np.array([6])})
+    assert not list((path / "checkpoints").glob(".*")), "a full disk is not filled with halves"
+    assert open_run(path).rounds[-1] == 5 and open_run(path).damage == []
+
+
+FULL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+import flockwise
+from tests.runs.small import FLIC
+def fill(progress):
+    if progress.round == 3:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    flockwise.run(FLIC, out=sys.argv[1], on_round=fill)
+except flockwise.errors.RunError as error:
+    print("told:", error)
+"""
+
+
+@pytest.mark.parametrize("room", [1000, 20_000, 60_000])
+def test_a_disk_that_is_full_is_told_and_the_run_goes_on_when_there_is_room(
+    tmp_path: Path, room: int
+) -> None:
+    path = tmp_path / "run"
+    told = subprocess.run([sys.executable, "-c", FULL, str(path), str(room)], capture_output=True, text=True,
+                          cwd=Path(__file__).parents[2])  # fmt: skip
+    assert told.stdout.startswith("told:") and len(told.stdout.splitlines()) == 1, told.stderr
+    assert str(path) in told.stdout
+    assert open_run(path).damage == [] and len(open_run(path).rounds) >= 3
+    assert flockwise.resume(path).state == "finished"
+    assert signal.SIGXFSZ and resource.RLIMIT_FSIZE
+
+
+def test_a_second_interrupt_leaves_a_run_that_says_it_was_stopped(tmp_path: Path) -> None:
+    def press(progress: flockwise.Progress) -> None:
+        if progress.round == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        flockwise.run(FLIC, out=tmp_path / "run", on_round=press)
+    run = open_run(tmp_path / "run")
+    assert run.state == "stopped" and run.damage == [] and run.rounds[-1] == 3
+    assert flockwise.resume(tmp_path / "run").state == "finished"
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(RunError, match="file"):
+        create_run(tmp_path / "file" / "run", {}, {}, CheckpointPolicy())
+    path = make(tmp_path / "run")
+    (path / "run.sqlite").unlink()
+    (path / "run.sqlite").mkdir()
+    with pytest.raises(RunError, match=r"run\.sqlite"):
+        reopen_run(path, CheckpointPolicy())
