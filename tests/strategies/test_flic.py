@@ -29,7 +29,7 @@ def test_nothing_is_split_on_iid_data(warmup):
     assert game.server.state.flocks == 1
 
 
-@pytest.mark.parametrize("attackers", [6, 8, 10, 12])
+@pytest.mark.parametrize("attackers", [6, 8, 10])
 def test_reversing_attackers_and_only_they_are_set_apart(attackers):
     game = play(
         rounds=12, split={"name": "iid", "clients": 20}, attack={"name": "reverse", "clients": attackers},
@@ -42,11 +42,16 @@ def test_reversing_attackers_and_only_they_are_set_apart(attackers):
 
 @pytest.mark.parametrize("judge, right", [("largest", False), ("root", True), ("validation", True)])
 def test_judges_when_wolves_are_the_majority(judge, right):
+    """Those who look at accuracy name exactly the wolves, and leave a majority to a person; the honest learn on."""
     game = play(
         rounds=12, split={"name": "iid", "clients": 20}, attack={"name": "reverse", "clients": 12},
         strategy={"name": "flic", "warmup": 6, "judge": judge, "rollback": True}, root={"samples": 60},
     )  # fmt: skip
-    assert (game.apart == game.attackers) == right
+    alarms = [set(event.detail["clients"]) for _, event in game.events("alarm")]
+    assert (game.attackers in alarms) == right
+    assert game.apart == (set() if right else set(range(20)) - game.attackers)
+    if right:
+        assert game.mean_accuracy > 0.75
 
 
 def test_the_median_inside_flocks():
