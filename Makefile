@@ -42,10 +42,10 @@ node_modules/.installed: package.json
 	@touch $@
 
 bench: .venv/.dev  ## short benchmarks, as ratios measured in the same run
-	@$(BIN)/python benchmarks/server_math.py --quick
-	@$(BIN)/python benchmarks/training_kernels.py --quick
-	@if test -n "$$FLOCKWISE_DATA"; then $(BIN)/python benchmarks/engine.py --quick; \
-	else echo "left out: benchmarks/engine.py: set FLOCKWISE_DATA to where MNIST lies"; fi
+	@$(BIN)/python benchmarks/server_math/rules.py --quick
+	@$(BIN)/python benchmarks/performance/training_kernels.py --quick
+	@if test -n "$$FLOCKWISE_DATA"; then $(BIN)/python benchmarks/performance/engine.py --quick; \
+	else echo "left out: benchmarks/performance/engine.py: set FLOCKWISE_DATA to where MNIST lies"; fi
 
 docs: .venv/.dev  ## write the generated pages: the config schema and the reference tables
 	@$(BIN)/python docs/generate.py

@@ -169,7 +169,7 @@ READING = """
 - A layer is a module's weight and bias; each running mean and variance of batch normalisation is one of its own. The
   authors' code counts every array of the model. After the first round of seeds 0, 1 and 2 the adjusted Rand index is 1.00,
   0.13 and 1.00 with our layers and with every array, and -0.07, 0.27 and 0.32 without the statistics
-  (`benchmarks/community_layers.py`). With every array as a layer 1NN no longer finds the groups of label-swapped digits,
+  (`benchmarks/communities/layers.py`). With every array as a layer 1NN no longer finds the groups of label-swapped digits,
   which it does with ours (`tests/strategies/test_communities.py`).
 - The published silhouettes are computed with a client, at distance 0, among its own neighbours. We record the usual one,
   and at the end also theirs.

@@ -1,6 +1,6 @@
-"""Write docs/automatic-choices.md from what automatic_choices.py measured.
+"""Write docs/automatic-choices.md from what measure.py measured.
 
-python benchmarks/automatic_choices_page.py
+python benchmarks/automatic_choices/page.py
 """
 
 import json
@@ -20,8 +20,8 @@ TUNED = {
 
 def main() -> None:
     """Write the page."""
-    measured = json.loads((HERE / "results" / "automatic_choices.json").read_text(encoding="utf-8"))
-    page = (HERE / "automatic_choices_page.txt").read_text(encoding="utf-8")
+    measured = json.loads((HERE.parent / "results" / "automatic_choices.json").read_text(encoding="utf-8"))
+    page = (HERE / "page.txt").read_text(encoding="utf-8")
     cells: list[Cell] = measured["fl-hc"]
     parts = {
         "runs": runs_table(cells),
@@ -36,7 +36,7 @@ def main() -> None:
     }
     for name, text in parts.items():
         page = page.replace(f"{{{name}}}", text)
-    (HERE.parent / "docs" / "automatic-choices.md").write_text(page, encoding="utf-8")
+    (HERE.parents[1] / "docs" / "automatic-choices.md").write_text(page, encoding="utf-8")
 
 
 def right(cell: Cell) -> bool:

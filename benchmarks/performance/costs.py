@@ -13,7 +13,7 @@ from processes import family, memory_of
 
 from flockwise.config import parse_config
 from flockwise.messages import Plan, Task
-from flockwise.simulation.assembly import assemble
+from flockwise.runs.assembly import assemble
 
 MEMORY_RUNS: dict[str, dict[str, Any]] = {
     "FedAvg, 10 of 100 clients a round": {"rounds": 3},
@@ -48,7 +48,7 @@ def evaluation(
         began = time.perf_counter()
         replies = engine.train(Plan(round, "train", models, tuple(tasks)))
         for flock in range(flocks):
-            models[flock] += np.mean([r.update for r in replies if flock_of[r.client] == flock], axis=0)
+            models[flock] += replies.updates[flock_of[replies.clients] == flock].mean(axis=0)
         took = {"train": time.perf_counter() - began}
         for changed in ("all", "nothing", "one flock"):
             if changed == "one flock":
@@ -61,7 +61,7 @@ def evaluation(
     engine.close()
     return {
         "flocks": flocks, "trained_clients": trained, "epochs": epochs, "tested_clients": clients, "seconds": seconds,
-        "trained_samples": sum(reply.samples for reply in replies),
+        "trained_samples": int(replies.samples.sum()),
         "tested_samples": sum(len(shard.test) for shard in parts.federation.shards),
     }  # fmt: skip
 

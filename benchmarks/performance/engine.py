@@ -1,6 +1,6 @@
 """Whole rounds on this machine: the plain loop, our two paths, and peers, on the same work in the same run.
 
-    python benchmarks/engine.py --data DIR [--quick] [--json FILE] [--pfl-python FILE] [--only A,B,evaluation,memory]
+    python benchmarks/performance/engine.py --data DIR [--quick] [--json FILE] [--pfl-python FILE] [--only A,B,memory]
 
 Workload A: the papers' CNN, 100 clients with 600 MNIST digits, 10 a round, batch 10, one epoch.
 Workload B: softmax regression, 1000 clients with 60 digits, 10 a round, batch 10, one epoch.
@@ -11,7 +11,7 @@ Peers that are not there are left out. Flower's simulation: `pip install -c cons
 '.[flower-simulation]'`. pfl-research wants older versions of some packages, so it has an environment of its own:
 
     python -m venv pfl && pfl/bin/pip install -c constraints.txt -e '.[peers]'
-    python benchmarks/engine.py --data DIR --pfl-python pfl/bin/python
+    python benchmarks/performance/engine.py --data DIR --pfl-python pfl/bin/python
 """
 
 import argparse
@@ -28,8 +28,8 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from engine_costs import evaluation, memory
-from engine_tables import ALONE, NATIVE, SCALING, costs_table, rounds_table, targets_table
+from costs import evaluation, memory
+from tables import ALONE, NATIVE, SCALING, costs_table, rounds_table, targets_table
 from turns import Way, interleaved
 
 from flockwise.kernels.parallel import available_cores
@@ -71,16 +71,16 @@ def ways(name: str, data: Path, pfl: Path | None) -> dict[str, Callable[[], Way]
         command = [interpreter, str(HERE / script), *before, config, str(data), *after]
         return lambda: Way(command, restless=script == "flower_peer.py")
 
-    native = {NATIVE: start("engine_ways.py", "ours", path="native")}
+    native = {NATIVE: start("ways.py", "ours", path="native")}
     if name in SCALING:
-        return {**native, ALONE: start("engine_ways.py", "ours", path="native", workers=1)}
+        return {**native, ALONE: start("ways.py", "ours", path="native", workers=1)}
     found = {
-        "plain loop": start("engine_ways.py", "plain"),
-        "ours, generic path": start("engine_ways.py", "ours", path="generic"),
+        "plain loop": start("ways.py", "plain"),
+        "ours, generic path": start("ways.py", "ours", path="generic"),
         **native,
     }
     if name == "B":
-        found["ours, whole run with metrics and store"] = start("engine_ways.py", "whole")
+        found["ours, whole run with metrics and store"] = start("ways.py", "whole")
     if pfl:
         alone = str(cores if name == "A" else 1)  # torch's threads only pay where there is much to compute
         found["pfl-research, 1 process"] = start("pfl_peer.py", after=("1", alone))
@@ -162,7 +162,7 @@ def main() -> None:
     if not flower:
         print("left out: Flower: flwr or ray is not installed")
     about = {
-        "command": "python benchmarks/engine.py --data DIR" + (" --quick" if options.quick else ""),
+        "command": "python benchmarks/performance/engine.py --data DIR" + (" --quick" if options.quick else ""),
         "date": time.strftime("%Y-%m-%d"), "cores": available_cores(), "cpu": cpu(),
         "versions": {**versions, **(flower or {}), **(pfl or {})},
         **measured(options.only.split(","), options.data, options.pfl_python if pfl else None, options.quick),

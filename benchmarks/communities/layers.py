@@ -3,7 +3,7 @@
 Compares readings on the models that clients sent in the rounds a run has kept, for example of
     flockwise run src/flockwise/papers/communities/base.toml --set strategy.attribution=avg --set rounds=2 \
         --set 'checkpoint.at=[1, 2]' --out runs/layers
-    python benchmarks/community_layers.py runs/layers
+    python benchmarks/communities/layers.py runs/layers
 and prints the adjusted Rand index of the communities of each round.
 """
 
@@ -18,9 +18,8 @@ from flockwise.clustering import louvain
 from flockwise.metrics import adjusted_rand
 from flockwise.models import Layout
 from flockwise.models.layout import Entry
-from flockwise.pieces.grouping import as_kind
-from flockwise.pieces.measures import MEASURES
-from flockwise.similarity import trusted
+from flockwise.similarity import SIMILARITIES, trusted
+from flockwise.stages.grouping import as_kind
 
 READINGS: dict[str, Callable[[Entry], str | None]] = {
     "weight and bias one, statistics each one (ours)": lambda e: _module(e) if e.trainable else e.name,
@@ -67,7 +66,7 @@ def _layers(layout: Layout, key: Callable[[Entry], str | None]) -> list[tuple[in
 
 
 def _found(models: np.ndarray, layers: list[tuple[int, int]], truth: np.ndarray) -> float:
-    graph = as_kind(trusted(models, layers), MEASURES["trusted"], "similarity", power=3.0)
+    graph = as_kind(trusted(models, layers), SIMILARITIES["trusted"], "similarity", power=3.0)
     return adjusted_rand(louvain(graph), truth)
 
 

@@ -1,6 +1,6 @@
 """Louvain and Leiden on a dense graph of 1000 clients against networkx, in one run, with the modularity of each.
 
-    python benchmarks/communities.py [--clients 1000] [--json FILE]
+    python benchmarks/server_math/louvain.py [--clients 1000] [--json FILE]
 
 The graph is 1 + cosine of updates: clear groups, weak groups, and none. CPU seconds of one thread; ours is the best
 of three calls, networkx's one call.

@@ -1,7 +1,7 @@
 """FedAvg on MNIST as the papers run it: the measured curve as a page.
 
     flockwise run examples/fedavg_mnist.toml --out RUN
-    python benchmarks/fedavg_mnist.py RUN
+    python benchmarks/fedavg_mnist/page.py RUN
 
 writes docs/fedavg-mnist.md and docs/images/fedavg-mnist.svg from the finished run.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from flockwise.papers.pictures import line_chart
 from flockwise.store import open_run
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def main(path: str) -> None:
@@ -41,7 +41,7 @@ papers' CNN, seed {about["seed"]}: **{verdict}**. Each client is tested on 100 d
 ```
 flockwise data get mnist
 flockwise run examples/fedavg_mnist.toml --out RUN
-python benchmarks/fedavg_mnist.py RUN
+python benchmarks/fedavg_mnist/page.py RUN
 ```
 
 Measured {run.about["created"][:10]} with Flockwise {about["flockwise"]}, torch {about["torch"]}, {about["cores"]} cores

@@ -1,6 +1,6 @@
 """What Flockwise costs on Flower: CPU time of a round in simulation, against Flower's own FedAvg on the same work.
 
-    python benchmarks/flower_overhead.py --rounds 12
+    python benchmarks/flower/overhead.py --rounds 12
 
 Ten clients train a small CNN with torch on one machine. Both strategies run in a fresh process, in turn; CPU time is
 that of the whole process tree (driver and Ray workers) between the end of round 2 and the end of the last round.

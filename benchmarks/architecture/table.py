@@ -1,6 +1,6 @@
 """The numbers of the code beside those of the projects it learns from: sizes, types, tests, import cycles.
 
-    python benchmarks/architecture.py [--write docs/architecture.md]
+    python benchmarks/architecture/table.py [--write docs/architecture.md]
 
 Lines are lines of the file, blank ones and comments included; empty files are not counted. A function's length runs
 from `def` to its last line. Typed is the annotated share of arguments (without self and cls) and returns. A part is a
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median, quantiles
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 MARK = "<!-- numbers of the code -->"
 HEAD = """\
 | code | files / lines | lines of a file: median / p90 / max | of a function: median / p90 | typed | tests / code | \

@@ -1,8 +1,8 @@
-"""Flower's own FedAvg in its Ray simulation, as a peer of benchmarks/engine.py; run in a process of its own.
+"""Flower's own FedAvg in its Ray simulation, as a peer of engine.py; run in a process of its own.
 
-    python benchmarks/flower_peer.py CONFIG-AS-JSON DATA
+    python benchmarks/performance/flower_peer.py CONFIG-AS-JSON DATA
 
-Rounds are asked for as benchmarks/turns.py says.
+Rounds are asked for as turns.py says.
 """
 
 import json
@@ -19,21 +19,22 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 from flwr.serverapp.strategy import FedAvg
 from flwr.simulation import run_simulation
+from official import accuracy
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 from turns import Turns
 
 from flockwise.config import parse_config
 from flockwise.models import Layout
-from flockwise.simulation.assembly import make_workbench
+from flockwise.runs.federating import make_work
 
 CONTENT, DATA = json.loads(sys.argv[1]), Path(sys.argv[2])
 
 
-def bench():
+def shared_work():
     """The clients' data, once for each process (kept on a module, because Ray copies this file's globals)."""
     if not hasattr(sys, "benchmark_clients"):
-        sys.benchmark_clients = make_workbench(parse_config(CONTENT), None, DATA)
+        sys.benchmark_clients = make_work(parse_config(CONTENT), None, DATA)
     return sys.benchmark_clients
 
 
@@ -44,7 +45,7 @@ client = ClientApp()
 def train(message: Message, context: Context) -> Message:
     """The loop of Flower's own examples."""
     torch.set_num_threads(1)
-    work = bench()
+    work = shared_work()
     x, y = work.data(int(context.node_config["partition-id"]), "train", 1)
     work.module.load_state_dict(message.content["arrays"].to_torch_state_dict())
     images = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous()
@@ -81,24 +82,24 @@ def main() -> None:
     def rounds(grid: Grid, context: Context) -> None:
         strategy = FedAvg(
             fraction_train=CONTENT["sampling"]["fraction"], fraction_evaluate=0.0,
-            min_available_nodes=bench().federation.clients, train_metrics_aggr_fn=count,
+            min_available_nodes=shared_work().federation.clients, train_metrics_aggr_fn=count,
         )  # fmt: skip
-        strategy.start(grid, ArrayRecord(bench().module.state_dict()), num_rounds=10**6, evaluate_fn=note)
+        strategy.start(
+            grid, ArrayRecord(shared_work().module.state_dict()), num_rounds=10**6, evaluate_fn=note
+        )
 
     backend = {
         "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
         "init_args": {"num_cpus": len(os.sched_getaffinity(0))},
     }
-    run_simulation(server, client, bench().federation.clients, backend_config=backend)
+    run_simulation(server, client, shared_work().federation.clients, backend_config=backend)
 
 
 def finish(turns: Turns, arrays: ArrayRecord) -> None:
     """Score the last model and end the process; Flower has no way to stop early."""
-    work = bench()
+    work = shared_work()
     work.module.load_state_dict(arrays.to_torch_state_dict())
-    x, y = work.federation.official_test()
-    correct = work._trainer.losses(Layout.of(work.module).read(work.module), x, y)[1]
-    turns.finish(float(correct / len(y)))
+    turns.finish(accuracy(work, Layout.of(work.module).read(work.module)))
     ray.shutdown()
     os._exit(0)
 

@@ -1,6 +1,6 @@
 """CPU time of the aggregation rules against Flower, ByzFL, SciPy and the time to read the updates once.
 
-    python benchmarks/server_math.py [--quick] [--runs N] [--byzfl PATH] [--json FILE] [--markdown FILE]
+    python benchmarks/server_math/rules.py [--quick] [--runs N] [--byzfl PATH] [--json FILE] [--markdown FILE]
 
 Peers are optional: Flower is used if installed; ByzFL from PATH, made with
 `pip install --no-deps --target PATH byzfl==0.0.11` (a plain install would replace torch). One thread, process
@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import server_math_page as page
-import server_math_peers as peers
+import page
+import peers
 from threadpoolctl import threadpool_limits
 
 from flockwise.kernels import native, set_threads
@@ -137,7 +137,7 @@ def main() -> None:
     set_threads(1)
     flwr, byz = peers.flower(), peers.byzfl(options.byzfl)
     report: dict[str, Any] = {
-        "command": shlex.join(["python", "benchmarks/server_math.py", *sys.argv[1:]]),
+        "command": shlex.join(["python", "benchmarks/server_math/rules.py", *sys.argv[1:]]),
         "date": datetime.date.today().isoformat(),
         "runs": options.runs,
         "machine": machine(byz),

@@ -1,6 +1,6 @@
 """Local training on one core: the usual loop, our torch path without and with compiled steps, our native path.
 
-    python benchmarks/training_kernels.py [--quick] [--json FILE] [--only W1,W3]
+    python benchmarks/performance/training_kernels.py [--quick] [--json FILE] [--only W1,W3]
 
 The usual loop is what federated learning frameworks do: a DataLoader and torch.optim.SGD. All ways are
 interleaved and timed in CPU seconds, which other programs on the machine disturb least; a speed-up's median is that

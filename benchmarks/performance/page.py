@@ -1,8 +1,8 @@
 """Write docs/performance.md and README's summary of it from the results of engine.py and training_kernels.py.
 
-python benchmarks/training_kernels.py --json benchmarks/results/training_kernels.json
-python benchmarks/engine.py --data DIR --json benchmarks/results/engine.json --pfl-python FILE
-python benchmarks/performance_page.py
+python benchmarks/performance/training_kernels.py --json benchmarks/results/training_kernels.json
+python benchmarks/performance/engine.py --data DIR --json benchmarks/results/engine.json --pfl-python FILE
+python benchmarks/performance/page.py
 """
 
 import json
@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from engine_tables import (
+from tables import (
     ALONE,
     NATIVE,
     SCALING,
@@ -23,9 +23,10 @@ from engine_tables import (
     times_faster,
 )
 
-HERE = Path(__file__).parent
-DOCS = HERE.parent / "docs"
-README, BLOCK = HERE.parent / "README.md", "<!-- how fast it is -->"
+ROOT = Path(__file__).parents[2]
+RESULTS, DOCS = ROOT / "benchmarks" / "results", ROOT / "docs"
+README, BLOCK = ROOT / "README.md", "<!-- how fast it is -->"
+COMMAND = "python benchmarks/performance/engine.py --data DIR"
 TARGETS = {
     "W1": {"native": 3.0, "generic": 1.3},
     "W1b": {"native": 2.7},
@@ -41,8 +42,8 @@ TARGETS = {
 
 def main() -> None:
     """Write the page and its chart."""
-    kernels = json.loads((HERE / "results" / "training_kernels.json").read_text())
-    engine = json.loads((HERE / "results" / "engine.json").read_text())
+    kernels = json.loads((RESULTS / "training_kernels.json").read_text())
+    engine = json.loads((RESULTS / "engine.json").read_text())
     panels = {
         f"Workload {name}: rounds a second": {way: 1 / seconds(row) for way, row in rows.items()}
         for name, rows in engine["results"].items()
@@ -81,7 +82,7 @@ def rounds_part(engine: dict[str, Any]) -> list[str]:
         "# Performance\n",
         "Ratios are measured in one run each; absolute numbers depend on the machine and on what else it does.\n",
         "## Whole rounds\n",
-        f"`{engine['command']}`, {engine['date']}, {engine['cpu']}, {engine['cores']} cores, load of the machine "
+        f"`{COMMAND}`, {engine['date']}, {engine['cpu']}, {engine['cores']} cores, load of the machine "
         f"between {min(loads):.1f} and {max(loads):.1f} while it ran. {versions}.\n",
         targets_table(engine) + "\n",
         "A: the papers' CNN, 100 clients with 600 MNIST digits, 10 a round, batch 10, one epoch. "
@@ -135,7 +136,7 @@ def kernels_part(kernels: dict[str, Any]) -> list[str]:
     """What training_kernels.py measured."""
     return [
         "## One client on one core\n",
-        "`python benchmarks/training_kernels.py`, best and median of CPU time against the usual loop. "
+        "`python benchmarks/performance/training_kernels.py`, best and median of CPU time against the usual loop. "
         "Targets that are not met are marked. `native` trains the whole model in C++. `generic` is torch with what is "
         "done for any module, compiled steps included, for convolution, rectifier and maximum and for runs of "
         "convolution, batch normalisation and rectifier: what a model gets if one of its layers is unknown to the "

@@ -17,9 +17,9 @@ import numpy as np
 from flockwise.config import parse_config
 from flockwise.messages import Plan, Task
 from flockwise.rng import generator
+from flockwise.runs.assembly import Parts, assemble
+from flockwise.runs.loop import one_round
 from flockwise.similarity import cosine, l1, l2
-from flockwise.simulation.assembly import Parts, assemble
-from flockwise.simulation.runner import one_round
 
 ROUNDS_BEFORE = (1, 3, 5, 10)
 WOLF = -1
@@ -101,10 +101,10 @@ def _updates(setting: Setting, split: str, seed: int) -> Iterator[tuple[int, np.
     parts = setting.parts(split, seed, {"name": "fedavg"})
     everyone = tuple(Task(client) for client in range(parts.federation.clients))
     for n in range(1, max(ROUNDS_BEFORE) + 1):
-        one_round(parts)
+        one_round(parts.server, parts.engine, parts.hazards)
         if n in ROUNDS_BEFORE:
             replies = parts.engine.train(Plan(n + 1, "train", parts.server.state.models[:1], everyone))
-            yield n, np.stack([reply.update for reply in replies]), parts.federation.groups
+            yield n, replies.updates, parts.federation.groups
 
 
 def _with_wolves(

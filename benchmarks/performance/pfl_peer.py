@@ -1,6 +1,6 @@
-"""pfl-research's own FederatedAveraging on the same clients, as a peer of benchmarks/engine.py.
+"""pfl-research's own FederatedAveraging on the same clients, as a peer of engine.py.
 
-    python benchmarks/pfl_peer.py CONFIG-AS-JSON DATA PROCESSES THREADS
+    python benchmarks/performance/pfl_peer.py CONFIG-AS-JSON DATA PROCESSES THREADS
 
 With two processes, the first starts the second; they speak through torch.distributed, as pfl does. Users'
 samples are shuffled by indexing, cheaper than a DataLoader, and nothing is evaluated or printed between rounds.
@@ -45,6 +45,7 @@ if PROCESSES > 1 and "PFL_WORKER_RANK" not in os.environ:
 
 import numpy as np
 import torch
+from official import accuracy
 from pfl.aggregate.simulate import SimulatedBackend
 from pfl.aggregate.weighting import WeightByUser
 from pfl.algorithm.base import NNAlgorithmParams
@@ -62,7 +63,7 @@ from turns import Turns
 
 from flockwise.config import parse_config
 from flockwise.models import Layout
-from flockwise.simulation.assembly import make_workbench
+from flockwise.runs.federating import make_work
 
 
 class WithLoss(nn.Module):
@@ -112,9 +113,9 @@ def main() -> None:
     torch.set_num_threads(THREADS)
     np.random.seed(0)  # noqa: NPY002 (pfl draws its own seeds from the global generator)
     config = parse_config(CONTENT)
-    bench = make_workbench(config, None, DATA)
-    clients, recipe = bench.federation.clients, bench.recipe
-    arrays = [bench.data(client, "train", 1) for client in range(clients)]
+    work = make_work(config, None, DATA)
+    clients, recipe = work.federation.clients, work.recipe
+    arrays = [work.data(client, "train", 1) for client in range(clients)]
     tensors = [(torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(y)) for x, y in arrays]
 
     def user(number: int) -> Dataset:
@@ -122,7 +123,7 @@ def main() -> None:
         order = torch.randperm(len(y))
         return Dataset((x[order], y[order]), user_id=str(number))
 
-    module = WithLoss(bench.module)
+    module = WithLoss(work.module)
     model = PyTorchModel(module, torch.optim.SGD, torch.optim.SGD(module.parameters(), lr=1.0))
     data = FederatedDataset(user, get_user_sampler("minimize_reuse", np.random.permutation(clients).tolist()))  # noqa: NPY002
     pause = Pause()
@@ -137,9 +138,7 @@ def main() -> None:
         return
     for other in OTHERS:
         other.wait()
-    x, y = bench.federation.official_test()
-    vector = Layout.of(bench.module).read(bench.module)
-    pause.turns.finish(float(bench._trainer.losses(vector, x, y)[1] / len(y)))
+    pause.turns.finish(accuracy(work, Layout.of(work.module).read(work.module)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Ours and the plain loop, one way in one process, for benchmarks/engine.py.
+"""Ours and the plain loop, one way in one process, for engine.py.
 
-    python benchmarks/engine_ways.py {plain,ours,whole} CONFIG-AS-JSON DATA
+    python benchmarks/performance/ways.py {plain,ours,whole} CONFIG-AS-JSON DATA
 
 The plain loop is what frameworks do (DataLoader, torch.optim.SGD), its clients spread over one process per
 core. `ours` trains and aggregates. `whole` is all of `flockwise run`: every client tested every round, the
@@ -19,6 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import torch
+from official import accuracy
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 from turns import Turns
@@ -27,32 +28,33 @@ import flockwise
 from flockwise.config import parse_config
 from flockwise.kernels.parallel import available_cores
 from flockwise.models import Layout
-from flockwise.simulation.assembly import assemble, make_workbench
+from flockwise.runs.assembly import assemble
+from flockwise.runs.federating import make_work
 
 
 def plain(content: dict[str, Any], data: Path) -> None:
     """FedAvg as frameworks do it."""
     config = parse_config(content)
-    bench = make_workbench(config, None, data)
-    layout, recipe = Layout.of(bench.module), bench.recipe
-    arrays = [bench.data(client, "train", 1) for client in range(bench.federation.clients)]
+    work = make_work(config, None, data)
+    layout, recipe = Layout.of(work.module), work.recipe
+    arrays = [work.data(client, "train", 1) for client in range(work.federation.clients)]
     tensors = [(torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(y)) for x, y in arrays]
 
     def train(vector: np.ndarray, number: int) -> tuple[np.ndarray, int]:
-        layout.write(bench.module, vector)
+        layout.write(work.module, vector)
         loader = DataLoader(TensorDataset(*tensors[number]), batch_size=recipe.batch_size, shuffle=True)
-        optimiser = torch.optim.SGD(bench.module.parameters(), lr=recipe.learning_rate)
-        bench.module.train()
+        optimiser = torch.optim.SGD(work.module.parameters(), lr=recipe.learning_rate)
+        work.module.train()
         samples = 0
         for _ in range(recipe.epochs):
             for x, y in loader:
                 optimiser.zero_grad()
-                functional.cross_entropy(bench.module(x), y).backward()  # type: ignore[no-untyped-call]
+                functional.cross_entropy(work.module(x), y).backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
                 samples += len(y)
-        return layout.read(bench.module), samples
+        return layout.read(work.module), samples
 
-    def work(pipe: Any) -> None:
+    def serve(pipe: Any) -> None:
         torch.set_num_threads(1)
         while (job := pipe.recv()) is not None:
             vector, numbers = job
@@ -61,13 +63,13 @@ def plain(content: dict[str, Any], data: Path) -> None:
     context, pipes = multiprocessing.get_context("fork"), []
     for _ in range(available_cores()):
         here, there = context.Pipe()
-        context.Process(target=work, args=(there,), daemon=True).start()
+        context.Process(target=serve, args=(there,), daemon=True).start()
         pipes.append(here)
     rng, turns, going = np.random.default_rng(0), Turns(), True
-    vector = layout.read(bench.module)
-    count = max(round(config.sampling.fraction * bench.federation.clients), 1)
+    vector = layout.read(work.module)
+    count = max(round(config.sampling.fraction * work.federation.clients), 1)
     while going:
-        chosen = rng.choice(bench.federation.clients, count, replace=False)
+        chosen = rng.choice(work.federation.clients, count, replace=False)
         for pipe, part in zip(pipes, np.array_split(chosen, len(pipes)), strict=True):
             pipe.send((vector, part.tolist()))
         answers = [answer for pipe in pipes for answer in pipe.recv()]
@@ -75,7 +77,7 @@ def plain(content: dict[str, Any], data: Path) -> None:
         going = turns.done(sum(answer[1] for answer in answers))
     for pipe in pipes:
         pipe.send(None)
-    turns.finish(accuracy(bench, vector))
+    turns.finish(accuracy(work, vector))
 
 
 def ours(content: dict[str, Any], data: Path) -> None:
@@ -84,9 +86,9 @@ def ours(content: dict[str, Any], data: Path) -> None:
     while going:
         replies = parts.engine.train(parts.server.ask())
         parts.server.tell(replies)
-        going = turns.done(sum(reply.samples for reply in replies))
+        going = turns.done(int(replies.samples.sum()))
     parts.engine.close()
-    turns.finish(accuracy(make_workbench(parse_config(content), None, data), parts.server.state.models[0]))
+    turns.finish(accuracy(parts.work, parts.server.state.models[0]))
 
 
 def whole(content: dict[str, Any], data: Path) -> None:
@@ -101,16 +103,10 @@ def whole(content: dict[str, Any], data: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         run = flockwise.run(content, out=out, data=data, on_round=pause, stop=lambda: not all(asked))
-        federation = make_workbench(parse_config(content), None, data).federation
+        federation = make_work(parse_config(content), None, data).federation
         sizes = np.array([len(shard.train) for shard in federation.shards])
         samples = int((run.array("trained")[1] * sizes).sum())
         turns.finish(float(run.facts["accuracy"][-1]), samples, len(run.rounds))
-
-
-def accuracy(bench: Any, vector: np.ndarray) -> float:
-    """Share of the official test digits that a model gets right."""
-    x, y = bench.federation.official_test()
-    return float(bench._trainer.losses(vector, x, y)[1] / len(y))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tables of what benchmarks/engine.py measured, and its targets: every number is computed from the results."""
+"""Tables of what engine.py measured, and its targets: every number is computed from the results."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
