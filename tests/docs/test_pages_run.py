@@ -12,9 +12,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # What is not run here, and why. A block can also say so itself: its first line is then `# not run: why`.
 LEFT_OUT = {
-    "docs/architecture.md": "the outline of a loop, not a program",
     "docs/flower.md": "the files of a Flower app, which tests/flower/test_tutorial.py runs",
-    "docs/plugins.md": "a file and its tests, which are run below",
+    "docs/extending.md": "the files of examples/extending, which tests/test_skeleton.py runs, and a test, run below",
     "docs/report.md#3": "Parquet needs pyarrow, which is not among the test tools",
 }
 # What a page takes for granted, made before its first block.
@@ -66,10 +65,26 @@ def test_what_is_left_out_is_still_there() -> None:
         assert len(_blocks(page, "python")) >= int(number or 1), name
 
 
-def test_the_plug_in_example_runs_and_passes_its_battery(tmp_path: Path) -> None:
-    mine, battery = _blocks("docs/plugins.md", "python")
-    (tmp_path / "mine.py").write_text(mine)
-    (tmp_path / "test_mine.py").write_text(battery)
-    (tmp_path / "mine.toml").write_text(_blocks("docs/plugins.md", "toml")[0])
-    _run("-m", "flockwise", "run", "mine.toml", "--out", "run", "-q", cwd=tmp_path)
+def test_the_example_of_a_battery_passes(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(_blocks("docs/extending.md", "python")[-1])
     _run("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py", cwd=tmp_path)
+
+
+CONFIG = """
+rounds = 6
+split = {name = "label_swap", groups = 2, clients = 10}
+aggregation = {name = "without_longest:without_longest", drop = 2}
+attack = {name = "whisper:whisper", strength = 0.5, clients = 2}
+strategy = {name = "custom", clustering = "gaps:LargestGap", similarity = "one-plus-cosine", first = 3}
+"""
+
+
+def test_the_examples_can_be_named_in_a_config_beside_them(tmp_path: Path) -> None:
+    for file in (ROOT / "examples" / "extending").glob("*.py"):
+        (tmp_path / file.name).write_text(file.read_text())
+    (tmp_path / "mine.toml").write_text(CONFIG)
+    _run("-m", "flockwise", "run", "mine.toml", "--out", "run", "-q", cwd=tmp_path)
+    _run("-m", "flockwise", "resume", "run", "--rounds", "8", "-q", cwd=tmp_path)
+    own = ["--set", "strategy.name=last_layer:last_layer", "--set", "rounds=3"]
+    (tmp_path / "plain.toml").write_text("split = {name = 'label_swap', groups = 2, clients = 6}")
+    _run("-m", "flockwise", "run", "plain.toml", *own, "--out", "own", "-q", cwd=tmp_path)
