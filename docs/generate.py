@@ -2,6 +2,7 @@
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from flockwise.cli.pieces import KINDS, parameters, summaries
@@ -25,6 +26,7 @@ def pages() -> dict[Path, str]:
         HERE / "config.schema.json": json.dumps(schema(), indent=2) + "\n",
         HERE / "pieces.md": _pieces(),
         HERE / "extending.md": _extending(),
+        HERE / "architecture.md": _architecture(),
         readme: f"{before}{BLOCK}\n{_headlines()}\n{BLOCK}{after}",
     }
 
@@ -45,7 +47,9 @@ def _pieces() -> str:
         rows = described(strategy.options)
         if rows:
             lines += ["| option | default | what it is for |", "|---|---|---|"]
-            lines += [f"| `{option}` | {_cell(default)} | {_cell(meaning)} |" for option, default, meaning in rows]
+            lines += [
+                f"| `{option}` | {_cell(default)} | {_cell(meaning)} |" for option, default, meaning in rows
+            ]
         else:
             lines.append("It has no options of its own.")
         lines.append("")
@@ -69,6 +73,22 @@ def _extending() -> str:
     return text
 
 
+def _architecture() -> str:
+    """The page with the layers that the import test holds the code to, and what each part says it is."""
+    sys.path.insert(0, str(ROOT))
+    from tests.test_imports import LAYERS
+
+    lines = ["| layer | part | what it is |", "|---|---|---|"]
+    for number, layer in enumerate(LAYERS[:-1], start=1):
+        for part in sorted(layer):
+            told = (
+                (import_module(f"flockwise.{part}").__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+            )
+            lines.append(f"| {number} | `{part}` | {_cell(told.rstrip('.:'))} |")
+    before, _, after = (HERE / "architecture.md").read_text().split("<!-- layers -->")
+    return "<!-- layers -->".join([before, "\n" + "\n".join(lines) + "\n", after])
+
+
 def _headlines() -> str:
     """What the papers say in words and we have measured at their own scale."""
     lines = ["| paper | claim | ours |", "|---|---|---|"]
@@ -85,7 +105,7 @@ def main(check: bool) -> int:
     stale = [page for page, text in pages().items() if not page.exists() or page.read_text() != text]
     for page in stale:
         if check:
-            print(f"{page.relative_to(ROOT)}: out of date, run `make docs`", file=sys.stderr)
+            sys.stderr.write(f"{page.relative_to(ROOT)}: out of date, run `make docs`\n")
         else:
             page.write_text(pages()[page])
     return int(check and bool(stale))
