@@ -5,28 +5,28 @@ Run: python examples/drift.py        (about a minute on one core; the digits com
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-import flockwise
+import flockwise as fw
+from flockwise.rng import generator
 
-CONFIG: dict[str, Any] = {
-    "rounds": 30,
-    "data": {"name": "digits"},
-    "split": {"name": "rotation", "clients": 16, "groups": 4, "validation": 0.2},
-    "model": {"name": "softmax"},
-    "training": {"epochs": 3, "batch_size": 10, "learning_rate": 0.1},
-    "sampling": {"fraction": 0.5},
-    "engine": {"workers": 1},
-    "evaluation": {"every": 10},
-    "strategy": {"name": "flic", "warmup": 12, "follow": 0.1},
-}
 HAPPENS = 18
 SEEDS = (1, 2, 3)
 
 
-def rounds_until_right(run: Any, late: bool) -> list[int | None]:
+def play(seed: int, follow: float | None, faults: dict[str, int], out: Path) -> fw.Run:
+    """One run in which something happens to two clients."""
+    digits = fw.data.digits()
+    clients = fw.splits.rotation(digits, clients=16, groups=4, validation=0.2, seed=seed)
+    return fw.run(
+        fw.flic(warmup=12, follow=follow), clients, model=fw.models.softmax,
+        training=fw.SGD(epochs=3, batch_size=10, learning_rate=0.1), rounds=30, fraction=0.5, faults=faults,
+        evaluation={"every": 10}, engine=fw.Local(1), out=out,
+    )  # fmt: skip
+
+
+def rounds_until_right(run: fw.Run, late: bool) -> list[int | None]:
     """For each late or drifted client: rounds from the event until it is where it belongs, for good."""
     rounds, flocks = run.array("flock")
     truth = np.array([client["truth"] for client in run.clients])
@@ -39,7 +39,7 @@ def rounds_until_right(run: Any, late: bool) -> list[int | None]:
     if late:
         who = [int(client) for client in np.flatnonzero(before < 0)]
     else:
-        moved = flockwise.rng.generator(run.config["seed"], "drift").choice(16, size=2, replace=False)
+        moved = generator(run.config["seed"], "drift").choice(16, size=2, replace=False)
         who = [int(client) for client in moved]
     for client in who:
         group = int(truth[client]) if late else (int(truth[client]) + 1) % len(home)
@@ -61,11 +61,9 @@ def main() -> None:
     ):
         for follow in (None, 0.1):
             found: list[int | None] = []
-            strategy = {key: value for key, value in CONFIG["strategy"].items() if key != "follow" or follow}
             for seed in SEEDS:
                 with tempfile.TemporaryDirectory() as folder:
-                    config = {**CONFIG, "seed": seed, "faults": faults, "strategy": strategy}
-                    run = flockwise.run(config, out=Path(folder) / "run")
+                    run = play(seed, follow, faults, Path(folder) / "run")
                     found += rounds_until_right(run, late="late_clients" in faults)
             shown = ", ".join("never" if value is None else str(value) for value in found)
             print(f"| {name} | {follow or 'off'} | {shown} |", flush=True)
