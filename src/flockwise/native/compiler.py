@@ -12,6 +12,8 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from flockwise.native.cache import Cache, Refused, cache_directory
+
 FLAGS = ("-std=gnu++2a", "-shared", "-fPIC", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 
 
@@ -27,10 +29,10 @@ def load_library(package: str, name: str, flags: Sequence[str] = ("-O3",)) -> tu
     if compiler is None:
         return None, "no C++ compiler found"
     try:
-        directory = _cache_directory()
+        directory = cache_directory()
     except RuntimeError:
         return None, "no home directory for the compiled kernels; set XDG_CACHE_HOME"
-    return _load(compiler, str(directory), package, name, (*FLAGS, *flags))
+    return _load(compiler, directory, package, name, (*FLAGS, *flags))
 
 
 def find_compiler() -> str | None:
@@ -47,53 +49,46 @@ def forget() -> None:
 
 @cache
 def _load(
-    compiler: str, directory: str, package: str, name: str, flags: tuple[str, ...]
+    compiler: str, directory: Path, package: str, name: str, flags: tuple[str, ...]
 ) -> tuple[ctypes.CDLL | None, str]:
     try:
-        stem = _fingerprint(compiler, package, name, flags)
-        path = _find(Path(directory), stem) or _compile(compiler, Path(directory), stem, package, name, flags)
+        with Cache(directory) as kept:
+            return _from(kept, compiler, package, name, flags)
+    except Refused as refused:
+        return None, str(refused)
     except subprocess.SubprocessError:
         return None, f"{compiler} cannot compile the kernels"
     except OSError:
         return None, f"cannot write to the cache {directory}"
+
+
+def _from(
+    kept: Cache, compiler: str, package: str, name: str, flags: tuple[str, ...]
+) -> tuple[ctypes.CDLL | None, str]:
+    stem = _fingerprint(compiler, package, name, flags)
+    wrong = f"the compiled kernels in {kept.path} cannot be loaded"
     try:
-        return ctypes.CDLL(str(path)), ""
+        found = kept.load(stem)
     except OSError:
-        return None, f"the compiled kernels in {directory} cannot be loaded"
+        return None, wrong
+    if found is None:
+        _compile(compiler, kept, stem, package, name, flags)
+        try:
+            found = kept.load(stem)
+        except OSError:
+            return None, wrong
+    return found, "" if found is not None else wrong
 
 
-def _find(directory: Path, stem: str) -> Path | None:
-    """The library that was compiled before. One that a crash left damaged could kill the process: it is removed."""
-    for path in sorted(directory.glob(f"{stem}-*.so")):
-        if path.name == _named(stem, path.read_bytes()):
-            return path
-        path.unlink(missing_ok=True)
-    return None
-
-
-def _named(stem: str, content: bytes) -> str:
-    return f"{stem}-{hashlib.sha256(content).hexdigest()[:16]}.so"
-
-
-def _compile(
-    compiler: str, directory: Path, stem: str, package: str, name: str, flags: tuple[str, ...]
-) -> Path:
-    directory.mkdir(parents=True, exist_ok=True)
+def _compile(compiler: str, kept: Cache, stem: str, package: str, name: str, flags: tuple[str, ...]) -> None:
     with (
-        tempfile.TemporaryDirectory(dir=directory) as scratch,
+        tempfile.TemporaryDirectory(dir=kept.path) as scratch,
         resources.as_file(resources.files(package)) as sources,
     ):
         output = Path(scratch) / "kernels.so"
         command = [compiler, *flags, *_machine_flags(), str(sources / f"{name}.cpp"), "-o", str(output)]
         subprocess.run(command, check=True, capture_output=True, timeout=300)
-        path = directory / _named(stem, output.read_bytes())
-        os.replace(output, path)
-        return path
-
-
-def _cache_directory() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "flockwise" / "native"
+        kept.put(output, stem)
 
 
 def _machine_flags() -> list[str]:
