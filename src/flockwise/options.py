@@ -148,8 +148,9 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         return typing.get_type_hints(_called(function), include_extras=True)
-    except (NameError, TypeError):  # a user's own function with names only a type checker knows
-        return {}
+    except (NameError, TypeError):  # names that only a type checker knows: the others still count
+        told = getattr(_called(function), "__annotations__", {})
+        return {name: hint for name, hint in told.items() if not isinstance(hint, str)}
 
 
 def _understood(annotation: Any, default: Any) -> Any:

@@ -9,6 +9,7 @@ from flockwise.aggregation import Rule, rule_from
 from flockwise.attacks import ATTACKS
 from flockwise.config.sections import Config, OpenSection, PreAggregation
 from flockwise.errors import ConfigError, PluginError
+from flockwise.models import MODELS
 from flockwise.options import resolved
 from flockwise.registry import OWN, Piece, first_parameters
 from flockwise.splits import SPLITS
@@ -99,11 +100,13 @@ def _split(config: Config, directory: Path | None) -> Config:
 
 
 def _model(config: Config, directory: Path | None) -> Config:
-    if config.model.name != OWN:
-        from flockwise.models import MODELS
-
-        plugins.find("models", config.model.name, MODELS, directory)
-    return config
+    if config.model.name == OWN:
+        return config
+    model = plugins.find("models", config.model.name, MODELS, directory)
+    function = model.function if isinstance(model, Piece) else model
+    return _with(
+        config, "model", resolved(function, config.model.parameters, first_parameters(function, 2), "model.")
+    )
 
 
 def _training(config: Config, directory: Path | None) -> Config:

@@ -6,6 +6,7 @@ from typing import Any
 from flockwise.aggregation import PRE_AGGREGATIONS, RULES
 from flockwise.attacks import ATTACKS
 from flockwise.config.sections import Config
+from flockwise.models import MODELS
 from flockwise.options import NOT_SET
 from flockwise.registry import Piece
 from flockwise.splits import SPLITS
@@ -20,7 +21,7 @@ def schema() -> dict[str, Any]:
     sections = whole["$defs"]
     for name, pieces in {
         "Split": SPLITS, "StrategySection": STRATEGIES, "Aggregation": RULES, "PreAggregation": PRE_AGGREGATIONS,
-        "Attack": ATTACKS,
+        "Attack": ATTACKS, "Model": MODELS,
     }.items():  # fmt: skip
         sections[name] = _named(sections[name], pieces)  # type: ignore[arg-type]
     _none_in_words(whole)

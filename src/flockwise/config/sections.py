@@ -53,8 +53,8 @@ class Split(OpenSection):
     validation: float = Field(0.1, ge=0, lt=1, description="share of a client's training data set aside")
 
 
-class Model(Section):
-    """What clients train."""
+class Model(OpenSection):
+    """What clients train; the model's own options stand beside these."""
 
     name: str = Field(
         "softmax", description="see `flockwise list models`, or module:function(input_shape, classes)"

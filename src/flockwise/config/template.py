@@ -71,4 +71,6 @@ def _choices(annotation: Any) -> list[Any]:
 
 
 def _toml(value: Any) -> str:
-    return json.dumps(written(value))  # TOML writes strings, numbers, booleans, and lists of them as JSON does
+    return json.dumps(
+        written(value)
+    )  # TOML writes strings, numbers, booleans, and lists of them as JSON does

@@ -50,8 +50,8 @@ def model(
     return named
 
 
-def build(name: str, input_shape: ImageShape, classes: int, seed: int) -> "nn.Module":
-    """A new model with torch's default initialisation, the same for the same seed.
+def build(name: str, input_shape: ImageShape, classes: int, seed: int, **options: Any) -> "nn.Module":
+    """A new model with torch's default initialisation, the same for the same seed; `options` are its own.
 
     torch's global generator is left as it was.
 
@@ -64,4 +64,4 @@ def build(name: str, input_shape: ImageShape, classes: int, seed: int) -> "nn.Mo
         raise PluginError(f"model = {name!r}: not known; {nearest(name, list(MODELS))}")
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        return MODELS[name](input_shape, classes)
+        return MODELS[name](input_shape, classes, **options)

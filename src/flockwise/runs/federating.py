@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +99,9 @@ def model_factory(
         wanted = (image, classes) if _takes_two(model) else ()
         return lambda seed: _seeded(model, wanted, seed)
     if config.model.name in MODELS:
-        return lambda seed: build(config.model.name, image, classes, seed)
+        return lambda seed: build(config.model.name, image, classes, seed, **config.model.parameters)
     found = plugins.find("models", config.model.name, MODELS, directory)
-    return lambda seed: _seeded(found, (image, classes), seed)
+    return lambda seed: _seeded(partial(found, **config.model.parameters), (image, classes), seed)
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:
