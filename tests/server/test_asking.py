@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.server.methods import make_server
 
 from flockwise.aggregation import mean
 from flockwise.messages import Plan
@@ -11,6 +10,7 @@ from flockwise.stages.place import scoring_plan
 from flockwise.stages.stage import Stage, ask
 from flockwise.strategies import STRATEGIES, fedavg, flic
 from flockwise.testing.fakes import FakeEngine, goals_of, round_of
+from tests.server.methods import make_server
 
 GROUPS, DIMENSION = [0, 1] * 5, 24
 ENGINE = FakeEngine(goals_of(GROUPS, DIMENSION), groups=GROUPS)

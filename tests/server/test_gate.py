@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.server.methods import make_server
 
 from flockwise.messages import Plan, Reply, Scores, Task
 from flockwise.server import Gate
 from flockwise.testing.fakes import FakeEngine, goals_of, round_of
+from tests.server.methods import make_server
 
 CLIENTS, DIMENSION = 6, 24
 

@@ -1,11 +1,12 @@
 """Placing, following, judging and rolling back, on a federation small enough to work out by hand."""
 
 import numpy as np
-from tests.server.methods import make_server
+import pytest
 
 from flockwise.messages import Reply
 from flockwise.stages.state import FREE, UNPLACED
 from flockwise.testing.fakes import FakeEngine, goals_of, round_of
+from tests.server.methods import make_server
 
 GROUPS, DIMENSION = [0, 1] * 5, 24
 
@@ -62,13 +63,28 @@ def attacked(options, rounds=9, wolves=(1, 3, 5, 6, 7, 9)):
     return server, [event for record in records for event in record.events]
 
 
-def test_a_majority_of_wolves_is_set_apart_by_validation_with_the_evidence():
-    server, events = attacked({"judge": "validation", "judge_after": 3})
-    assert np.flatnonzero(server.state.apart != FREE).tolist() == [1, 3, 5, 6, 7, 9]
+@pytest.mark.parametrize("judge", ["validation", "largest"])
+def test_wolves_are_set_apart_with_the_evidence(judge):
+    server, events = attacked(
+        {"judge": judge, "judge_after": 3 if judge == "validation" else None}, wolves=(1, 3, 5, 7)
+    )
+    assert np.flatnonzero(server.state.apart != FREE).tolist() == [1, 3, 5, 7]
     assert (server.state.labels[server.state.apart != FREE] == UNPLACED).all()
-    verdict = next(event for event in events if event.kind == "quarantine")
+    (verdict,) = [event for event in events if event.kind == "quarantine"]
+    assert verdict.detail["clients"] == [1, 3, 5, 7]
+    assert len(verdict.detail["marks"]) == 2
+
+
+def test_a_majority_of_wolves_is_named_by_validation_with_the_evidence_for_a_person_to_decide():
+    server, events = attacked({"judge": "validation", "judge_after": 3})
+    assert (server.state.apart == FREE).all()
+    verdict = next(event for event in events if event.kind == "alarm")
     assert verdict.detail["clients"] == [1, 3, 5, 6, 7, 9]
     assert len(verdict.detail["marks"]) == 2
+    assert server.state.labels[[1, 3, 5, 6, 7, 9]].tolist() == [server.state.labels[1]] * 6
+    assert server.state.labels[[0, 2, 4, 8]].tolist() == [1 - server.state.labels[1]] * 4, (
+        "the honest learn on"
+    )
 
 
 def test_the_largest_judge_is_wrong_when_wolves_are_the_majority():

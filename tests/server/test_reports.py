@@ -107,7 +107,7 @@ def test_a_report_of_nothing_or_of_too_much_cannot_be_asked_for(shapes):
 def digits(report, workers):
     federation = flockwise.splits.label_swap(flockwise.data.digits(), clients=CLIENTS, groups=2, seed=1)
     work = ClientWork(federation, build("softmax", (1, 8, 8), 10, seed=0), Recipe(1, 32, 0.1), report=report)
-    return federation, work, LocalEngine(work, workers)
+    return work, LocalEngine(work, workers)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -116,7 +116,7 @@ def test_simulated_clients_make_their_reports_from_their_training_data(workers):
         {"counts": (10,), "mean": (8, 8)},
         lambda x, y, classes: {"counts": np.bincount(y, minlength=classes), "mean": x.mean(axis=0)[..., 0]},
     )
-    federation, work, engine = digits(several, workers)
+    work, engine = digits(several, workers)
     method, seen = listening(several)
     server = Server(method, work.first, CLIENTS)
     try:
@@ -132,7 +132,7 @@ def test_simulated_clients_make_their_reports_from_their_training_data(workers):
 
 def test_a_simulated_client_that_makes_another_shape_than_agreed_is_rejected():
     wrong = Report({"counts": (10,)}, lambda x, y, classes: {"counts": np.zeros(3)})
-    _, work, engine = digits(wrong, 1)
+    work, engine = digits(wrong, 1)
     server = Server(listening(wrong)[0], work.first, CLIENTS)
     record = server.tell(engine.train(server.ask()))
     assert sum("report 'counts' holds NaN" in event.message for event in record.events) == CLIENTS

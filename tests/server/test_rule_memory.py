@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.server.methods import make_server
 
 from flockwise.aggregation.rule import as_rule
 from flockwise.errors import ConfigError
@@ -10,6 +9,7 @@ from flockwise.stages import State
 from flockwise.strategies import communities, fedavg, flic, mini_fl
 from flockwise.testing import AggregatorBattery
 from flockwise.testing.fakes import FakeEngine, goals_of, round_of
+from tests.server.methods import make_server
 
 GROUPS, DIMENSION = [0, 1] * 5, 24
 ENGINE = FakeEngine(goals_of(GROUPS, DIMENSION), groups=GROUPS)

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.server.methods import make_server
 
 from flockwise.errors import InputError
 from flockwise.server import Server
@@ -10,6 +9,7 @@ from flockwise.stages.schedule import FOUND
 from flockwise.stages.state import FREE, UNPLACED, State
 from flockwise.strategies import STRATEGIES
 from flockwise.testing.fakes import FakeEngine, goals_of, round_of
+from tests.server.methods import make_server
 
 GROUPS, DIMENSION = [0, 1] * 5, 24
 ENGINE = FakeEngine(goals_of(GROUPS, DIMENSION), groups=GROUPS)

@@ -1,11 +1,11 @@
 """A state is frozen: whatever later rounds do, whoever holds on to an old one finds what was there, bit for bit."""
 
 import pytest
-from tests.server.methods import make_server
 
 from flockwise.stages import State
 from flockwise.strategies import STRATEGIES
 from flockwise.testing.fakes import FakeEngine, goals_of, round_of
+from tests.server.methods import make_server
 
 GROUPS, DIMENSION, ROUNDS = [0, 1] * 5, 24, 10
 ENGINE = FakeEngine(goals_of(GROUPS, DIMENSION), groups=GROUPS)

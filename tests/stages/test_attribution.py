@@ -1,11 +1,11 @@
 from dataclasses import replace
 
 import numpy as np
-from tests.stages.states import a_round, batch, state
 
 from flockwise.stages import Choice, Setting, joint, one_model, own_flock
 from flockwise.stages.attribution import BLIND, Blind
 from flockwise.stages.state import largest_flock
+from tests.stages.states import a_round, batch, state
 
 
 def test_a_client_without_a_flock_is_sent_the_largest_flocks_model():

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from tests.stages.states import a_round, after, batch, state
 
 from flockwise.aggregation import mean
 from flockwise.aggregation.rule import Rule, as_rule
 from flockwise.stages import average, average_groups, one_model_goes_on
 from flockwise.stages.schedule import FOUND, Looked
+from tests.stages.states import a_round, after, batch, state
 
 
 def test_the_one_model_goes_on_whoever_is_grouped_with_whom():

@@ -2,7 +2,6 @@ from ipaddress import ip_address
 
 import numpy as np
 import pytest
-from tests.stages.states import a_round, after, batch, state
 
 from flockwise.messages import Replies, Reply
 from flockwise.stages import Known
@@ -15,6 +14,7 @@ from flockwise.stages.by_origin import (
     OneModelByBoundaries,
     describe_groups,
 )
+from tests.stages.states import a_round, after, batch, state
 
 ROUND = a_round(state([0]))
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.stages.states import a_round, after, batch, state
 
 from flockwise.similarity import cosine
 from flockwise.stages import LatestModels, LatestUpdates, State, this_round
+from tests.stages.states import a_round, after, batch, state
 
 ROWS = np.array([[1.0, 2.0, 3.0], [3.0, -1.0, 0.5]], np.float32)
 

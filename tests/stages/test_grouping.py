@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-from tests.stages.states import a_round, state
 
 from flockwise.clustering import agglomerative, louvain
 from flockwise.similarity import SIMILARITIES
 from flockwise.stages import Bipartition, Clustered, Known
 from flockwise.stages.grouping import as_kind
 from flockwise.stages.separation import separation
+from tests.stages.states import a_round, state
 
 ROUND, LATE = a_round(state([0])), a_round(state([0], round=9))
 

@@ -1,31 +1,47 @@
-from tests.stages.states import a_round, after, asked, scored, state
+from dataclasses import replace
+
+import numpy as np
 
 from flockwise.messages import ROOT
 from flockwise.stages import QUARANTINED, UNPLACED, judge_flocks
 from flockwise.stages.judging import Judge
 from flockwise.stages.schedule import FOUND, Looked
+from tests.stages.states import a_round, after, asked, batch, scored, state
+
+
+def hostile(kind, own, best=None, **settings):
+    """The hostile flocks; the best that each could have is the best of all, if not said otherwise."""
+    top = max(own.values(), default=0.0)
+    return Judge(kind, **settings).hostile(own, dict.fromkeys(own, top) if best is None else best)
 
 
 def test_the_largest_flock_is_the_only_one_left():
-    assert Judge("largest").hostile({0: 3.0, 1: 9.0, 2: 2.0}) == [0, 2]
+    assert hostile("largest", {0: 3.0, 1: 9.0, 2: 2.0}) == [0, 2]
 
 
 def test_a_flock_below_half_of_the_best_accuracy_is_hostile():
-    assert Judge("validation").hostile({0: 0.9, 1: 0.44, 2: 0.46}) == [1]
-    assert Judge("root", ratio=0.9).hostile({0: 0.9, 1: 0.44, 2: 0.85}) == [1]
+    assert hostile("root", {0: 0.9, 1: 0.44, 2: 0.46}) == [1]
+    assert hostile("root", {0: 0.9, 1: 0.44, 2: 0.85}, ratio=0.9) == [1]
+
+
+def test_by_validation_only_what_its_own_members_say_condemns_a_flock():
+    assert hostile("validation", {0: 0.9, 1: 0.44, 2: 0.3}, {0: 0.9, 1: 0.9, 2: 0.5}) == [1]
+    assert hostile("validation", {0: 0.4, 1: 1.0}, {0: 0.4, 1: 1.0}) == [], "however well others say they do"
 
 
 def test_a_flock_nobody_could_judge_is_not_condemned():
-    assert Judge("validation").hostile({0: 0.9, 1: float("nan")}) == []
+    nan = float("nan")
+    assert Judge("validation").hostile({0: 0.9, 1: nan}, {0: 0.9, 1: nan}) == []
+    assert Judge("validation").hostile({0: 0.9, 1: 0.1, 2: nan}, {0: 0.9, 1: 0.8, 2: nan}) == [1]
 
 
 def test_a_single_flock_is_never_hostile():
-    assert Judge("largest").hostile({4: 1.0}) == []
-    assert Judge("validation").hostile({}) == []
+    assert hostile("largest", {4: 1.0}) == []
+    assert hostile("validation", {}) == []
 
 
 def test_the_best_flock_is_never_hostile_even_if_all_are_bad():
-    assert Judge("validation").hostile({0: 0.0, 1: 0.0}) == []
+    assert hostile("validation", {0: 0.0, 1: 0.0}) == []
 
 
 def test_a_judge_sits_again_because_ruin_takes_time():
@@ -34,12 +50,32 @@ def test_a_judge_sits_again_because_ruin_takes_time():
 
 
 def test_the_servers_own_data_is_asked_alone_and_the_hostile_flock_is_set_apart():
-    before = state([0, 0, 1, 1, 1], round=5, memory=[(FOUND, Looked(1))])
+    before = state([0, 0, 0, 1, 1], round=5, memory=[(FOUND, Looked(1))])
     plan, done = asked(judge_flocks("root"), a_round(before), scored({ROOT: (0.9, 0.2)}, round=6))
     assert [task.client for task in plan.tasks] == [ROOT]
-    assert done.state.apart.tolist() == [0, 0, QUARANTINED, QUARANTINED, QUARANTINED]
-    assert done.state.labels.tolist() == [0, 0, UNPLACED, UNPLACED, UNPLACED]
+    assert done.state.apart.tolist() == [0, 0, 0, QUARANTINED, QUARANTINED]
+    assert done.state.labels.tolist() == [0, 0, 0, UNPLACED, UNPLACED]
     assert [event.kind for event in done.events] == ["quarantine"]
+
+
+def test_a_majority_is_named_and_left_to_a_person():
+    before = state([0, 0, 1, 1, 1], round=5, memory=[(FOUND, Looked(1))])
+    _, done = asked(judge_flocks("root"), a_round(before), scored({ROOT: (0.9, 0.2)}, round=6))
+    assert done.state is before
+    assert [(event.kind, event.detail["clients"]) for event in done.events] == [("alarm", [2, 3, 4])]
+
+
+def test_wolves_told_apart_in_this_very_round_are_not_taken_for_victims_of_the_flock_they_came_from():
+    """Their updates oppose where it went, as wolves' do; nobody has gone where their new flock goes."""
+    began = state([0] * 5, models=1, dimension=2)
+    updates = np.array([[1.0, 0.0]] * 3 + [[-1.0, 0.0]] * 2)
+    found = replace(
+        FOUND.put(began, Looked(1)), labels=np.array([0, 0, 0, 1, 1]),
+        models=np.array([[0.2, 0.0], [0.2, 0.0]], np.float32),
+    )  # fmt: skip
+    round = replace(a_round(found, batch(range(5), updates)), before=began)
+    done = after(judge_flocks("largest"), round)
+    assert done.state.apart.tolist() == [0, 0, 0, QUARANTINED, QUARANTINED]
 
 
 def test_no_judge_asks_before_flocks_are_found_or_when_it_does_not_sit():

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.stages.states import state
 
 from flockwise.stages import Setting, latest_models
 from flockwise.stages.evidence import _LATEST, _Models
 from flockwise.stages.neighbours import NearestCommunities
+from tests.stages.states import state
 
 
 def heard_before(models, latest, labels, heard):

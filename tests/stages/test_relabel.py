@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.stages.states import state
 
 from flockwise.stages.grouping import Found
 from flockwise.stages.relabel import inherited, renumbered, split_inside
 from flockwise.stages.state import UNPLACED
+from tests.stages.states import state
 
 
 @st.composite

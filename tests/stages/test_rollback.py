@@ -1,11 +1,11 @@
 from dataclasses import replace
 
 import numpy as np
-from tests.stages.states import a_round, after, batch, state
 
 from flockwise.stages import keep_snapshots
 from flockwise.stages.rollback import _SNAPSHOTS, MOST
 from flockwise.stages.schedule import FOUND, Looked
+from tests.stages.states import a_round, after, batch, state
 
 REPLIES = batch([0], np.zeros((1, 3)))
 

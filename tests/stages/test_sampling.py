@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from tests.stages.states import a_round, state
 
 from flockwise.stages import everyone, sample, sample_from_all
+from tests.stages.states import a_round, state
 
 
 def drawn(draw, before, fraction=1.0, seed=0):

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from tests.stages.states import a_round, state
 
 from flockwise.stages import Every, Found, WhenStable, once
 from flockwise.stages.schedule import FOUND, LOOKED, Looked
+from tests.stages.states import a_round, state
 
 
 def found(labels, clients=None):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.stages.states import a_round, after, batch, state
 
 from flockwise.aggregation import fltrust, mean
 from flockwise.clustering import louvain
@@ -30,6 +29,7 @@ from flockwise.stages import (
     when,
 )
 from flockwise.stages.stage import REPLIES, Admitted
+from tests.stages.states import a_round, after, batch, state
 
 ALIKE = Clustered(one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), "similarity")
 ROUND_ONE = Every(1, every=None)

@@ -141,13 +141,17 @@ def _sentenced(round: Round, judge: Judge, marks: Mapping[int, float], hostile: 
 
 
 def _against(round: Round, members: np.ndarray) -> np.ndarray:
-    """The members of hostile flocks whose own update of this round opposes where their flock went: its victims."""
+    """The members of hostile flocks whose own update of this round opposes where their flock went: its victims.
+
+    Only of a flock that they were in when the round began: one that was found in this round has not gone anywhere, and
+    wolves oppose the flock that they are told apart from.
+    """
     against = np.zeros_like(members)
     if round.batch is None:
         return against
-    labels = round.start.labels[round.batch.clients]
-    for flock in flocks_in(labels):
-        rows = np.flatnonzero(labels == flock)
+    here, now = round.start.labels[round.batch.clients], round.state.labels[round.batch.clients]
+    for flock in flocks_in(here[here == now]):
+        rows = np.flatnonzero((here == flock) & (now == flock))
         updates = round.batch.updates[rows].astype(np.float64)
         moved = round.state.models[flock].astype(np.float64) - round.start.models[flock]
         against[round.batch.clients[rows]] = updates @ moved < 0
