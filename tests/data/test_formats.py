@@ -72,7 +72,7 @@ def test_an_npz_file_gives_the_named_arrays_only() -> None:
 
 def test_pickled_objects_in_an_npz_file_are_refused() -> None:
     content = npz(a=np.array([{"harmless": 1}], dtype=object))
-    with pytest.raises(DataError, match="allow_pickle=False"):
+    with pytest.raises(DataError, match="pickled objects"):
         read_npz(content, "file", ("a",), 10_000)
     with pytest.raises(DataError, match="truncated or damaged"):
         read_npz(pickle.dumps([1, 2]), "file", ("a",), 10_000)

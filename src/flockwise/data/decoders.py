@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.data.folder import Folder
-from flockwise.data.formats import gunzip, read_idx, read_npz, read_raw, unxz
+from flockwise.data.formats import DAMAGED, damaged, gunzip, read_idx, read_npz, read_raw, unxz
 from flockwise.data.png import read_png
 from flockwise.errors import DataError
 
@@ -127,6 +127,9 @@ def _idx(folder: Folder, name: str) -> NDArray[Any]:
 
 def _json_labels(folder: Folder, name: str) -> NDArray[np.int64]:
     try:
-        return np.array(json.loads(folder.read(name)), dtype=np.int64)
-    except (ValueError, TypeError) as problem:
-        raise DataError(f"{name}: truncated or damaged ({problem}); delete it and get it again") from problem
+        labels = np.array(json.loads(folder.read(name)), dtype=np.int64)
+        if labels.ndim != 1:
+            raise ValueError("not a list of numbers")
+    except DAMAGED as problem:
+        raise damaged(name, problem) from problem
+    return labels

@@ -14,6 +14,7 @@ from flockwise.errors import DataError
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3}
+LARGEST = 100_000_000  # bytes of pixels; a batch of CIFAR-10 has 31 million
 
 
 def read_png(content: bytes, name: str) -> NDArray[np.uint8]:
@@ -46,6 +47,8 @@ def _read(content: bytes) -> NDArray[np.uint8]:
     if header is None or header[2] != 8 or header[3] not in CHANNELS or header[4:] != (0, 0, 0):
         raise ValueError("not 8-bit RGB or grey without interlacing")
     width, height, channels = header[0], header[1], CHANNELS[header[3]]
+    if not 0 < width * height * channels <= LARGEST:
+        raise ValueError(f"{width} x {height} pixels")
     expected = height * (1 + width * channels)
     unpacker = zlib.decompressobj()
     raw = unpacker.decompress(b"".join(packed), expected + 1)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from flockwise.data.dataset import Dataset
 from flockwise.data.decoders import Arrays
 from flockwise.data.folder import Folder
+from flockwise.data.formats import DAMAGED, damaged
 from flockwise.data.spec import Spec
 from flockwise.errors import DataError
 
@@ -17,7 +18,10 @@ def decode_verified(spec: Spec, folder: Folder) -> Arrays:
     """Decode the first complete layout and verify every array; DataError says what is missing or wrong."""
     for layout in spec.layouts:
         if folder.names.issuperset(layout.names):
-            arrays = layout.decode(folder)
+            try:
+                arrays = layout.decode(folder)
+            except DAMAGED as problem:  # each file can be read, but they do not go together
+                raise damaged(folder.path, problem) from problem
             verify(spec, arrays, str(folder.path))
             return arrays
     nearest = max(spec.layouts, key=lambda layout: len(folder.names & set(layout.names)))
