@@ -17,7 +17,7 @@ from flockwise.report.numbers import describe_run
 from flockwise.store import open_run
 from flockwise.store.files import write_atomically
 
-SCRIPTS = ("data", "format", "chart", "curves", "flow", "matrix", "strip", "map", "tree", "facts", "groups",
+SCRIPTS = ("data", "format", "table", "chart", "curves", "flow", "matrix", "strip", "map", "tree", "facts", "groups",
            "clients", "detail", "events", "apart", "config", "compare", "run", "start")  # fmt: skip
 
 

@@ -57,27 +57,7 @@ const apartFigure = {
             : []),
         ),
       );
-    card.box.replaceChildren(
-      el(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Clients set apart" },
-        el(
-          "table",
-          {},
-          el(
-            "thead",
-            {},
-            el(
-              "tr",
-              {},
-              ...titles.map((title) =>
-                el("th", { scope: "col", class: title === "since round" ? "figure" : undefined }, title),
-              ),
-            ),
-          ),
-          el("tbody", {}, ...rows),
-        ),
-      ),
-    );
+    const head = titles.map((title) => heading(title, title === "since round"));
+    card.box.replaceChildren(scrolling("Clients set apart", head, rows));
   },
 };

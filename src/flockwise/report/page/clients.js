@@ -131,33 +131,14 @@ const clientsFigure = {
     const rows = found
       .slice(0, shown)
       .map((row) => el("tr", {}, ...columns.map(([key, , figure]) => clientCell(run, row, key, figure))));
-    const table = el(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Clients" },
-      el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
-    );
-    const more =
-      found.length > shown
-        ? el(
-            "button",
-            {
-              class: "more",
-              type: "button",
-              onclick: () => {
-                card.state.shown += 10 * PAGE;
-                redraw(card);
-              },
-            },
-            `Show more (${short(found.length - shown)})`,
-          )
-        : null;
+    const list = scrolling("Clients", head, rows);
     const scrolled = card.box.querySelector(".scroll")?.scrollTop || 0;
     card.box.replaceChildren(
-      table,
-      ...(more ? [more] : []),
+      list,
+      ...showMore(card, found.length - shown),
       ...(found.length ? [] : [el("p", { class: "empty" }, "No client fits the search.")]),
     );
-    table.scrollTop = scrolled;
+    list.scrollTop = scrolled;
   },
 };
 

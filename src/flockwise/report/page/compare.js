@@ -205,42 +205,21 @@ const finalFigure = {
         { class: `figure${value && value[0] === best[i] ? " best" : ""}` },
         value ? `${short(value[0])}${value[1] === null ? "" : ` ± ${short(value[1])}`}` : "–",
       );
-    card.box.replaceChildren(
+    const head = [
+      heading("experiment"),
+      heading("runs", true),
+      ...c.final.map((name) => heading(name.replaceAll("_", " "), true)),
+    ];
+    const lines = rows.map((row) =>
       el(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Final numbers" },
-        el(
-          "table",
-          {},
-          el(
-            "thead",
-            {},
-            el(
-              "tr",
-              {},
-              el("th", { scope: "col" }, "experiment"),
-              el("th", { scope: "col", class: "figure" }, "runs"),
-              ...c.final.map((name) =>
-                el("th", { scope: "col", class: "figure" }, name.replaceAll("_", " ")),
-              ),
-            ),
-          ),
-          el(
-            "tbody",
-            {},
-            ...rows.map((row) =>
-              el(
-                "tr",
-                {},
-                el("td", { class: "experiment" }, dot(row.group.colour), ` ${row.group.name}`),
-                el("td", { class: "figure" }, row.group.runs.length),
-                ...row.values.map(cell),
-              ),
-            ),
-          ),
-        ),
+        "tr",
+        {},
+        el("td", { class: "experiment" }, dot(row.group.colour), ` ${row.group.name}`),
+        el("td", { class: "figure" }, row.group.runs.length),
+        ...row.values.map(cell),
       ),
     );
+    card.box.replaceChildren(scrolling("Final numbers", head, lines));
   },
 };
 
@@ -256,38 +235,11 @@ const differencesFigure = {
     ...c.differences.map((one) => [one.key, ...one.values]),
   ],
   draw(card, c) {
-    card.box.replaceChildren(
-      el(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Differences" },
-        el(
-          "table",
-          {},
-          el(
-            "thead",
-            {},
-            el(
-              "tr",
-              {},
-              el("th", { scope: "col" }, "field"),
-              ...c.runs.map((run) => el("th", { scope: "col" }, run.id)),
-            ),
-          ),
-          el(
-            "tbody",
-            {},
-            ...c.differences.map((one) =>
-              el(
-                "tr",
-                {},
-                el("th", { scope: "row" }, one.key),
-                ...one.values.map((value) => el("td", {}, value)),
-              ),
-            ),
-          ),
-        ),
-      ),
+    const head = [heading("field"), ...c.runs.map((run) => heading(run.id))];
+    const rows = c.differences.map((one) =>
+      el("tr", {}, el("th", { scope: "row" }, one.key), ...one.values.map((value) => el("td", {}, value))),
     );
+    card.box.replaceChildren(scrolling("Differences", head, rows));
   },
 };
 

@@ -73,44 +73,8 @@ const eventsFigure = {
           el("td", {}, event.message, eventEvidence(event)),
         ),
       );
-    const more =
-      found.length > shown
-        ? el(
-            "button",
-            {
-              class: "more",
-              type: "button",
-              onclick: () => {
-                card.state.shown += 10 * PAGE;
-                redraw(card);
-              },
-            },
-            `Show more (${short(found.length - shown)})`,
-          )
-        : null;
-    card.box.replaceChildren(
-      el(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Events" },
-        el(
-          "table",
-          {},
-          el(
-            "thead",
-            {},
-            el(
-              "tr",
-              {},
-              ...["round", "what", "client", "in words"].map((title, i) =>
-                el("th", { scope: "col", class: i ? undefined : "figure" }, title),
-              ),
-            ),
-          ),
-          el("tbody", {}, ...rows),
-        ),
-      ),
-      ...(more ? [more] : []),
-    );
+    const head = ["round", "what", "client", "in words"].map((title, i) => heading(title, !i));
+    card.box.replaceChildren(scrolling("Events", head, rows), ...showMore(card, found.length - shown));
   },
 };
 

@@ -32,33 +32,9 @@ const groupsFigure = {
       ),
     );
     card.box.replaceChildren(
-      el(
-        "table",
-        {},
-        el(
-          "thead",
-          {},
-          el("tr", {}, el("th", {}, "group"), el("th", { class: "figure" }, "clients"), el("th", {}, words)),
-        ),
-        el("tbody", {}, ...rows),
-      ),
+      table([heading("group"), heading("clients", true), heading(words)], rows),
       el("h3", {}, "Features tried"),
-      el(
-        "table",
-        {},
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            el("th", {}, "feature"),
-            el("th", { class: "figure" }, "unlike within groups"),
-            el("th", { class: "figure" }, "groups"),
-          ),
-        ),
-        el("tbody", {}, ...tried),
-      ),
+      table([heading("feature"), heading("unlike within groups", true), heading("groups", true)], tried),
     );
   },
 };
