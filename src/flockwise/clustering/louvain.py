@@ -49,6 +49,8 @@ def leiden(
 
 
 class _Communities(Clusterer):
+    _connected: bool  # whether flocks must be connected inside, as Leiden's are
+
     def __init__(
         self,
         *,
@@ -59,6 +61,12 @@ class _Communities(Clusterer):
     ) -> None:
         self.resolution, self.seed, self.self_loops, self.starts = resolution, seed, self_loops, starts
 
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find the flocks in similarities (clients x clients), dense or sparse."""
+        connected = self._connected
+        self.labels_ = search(X, self.resolution, self.seed, self.self_loops, self.starts, leiden=connected)
+        return self
+
 
 @clusterer(
     "Communities of high modularity in the similarities.",
@@ -68,10 +76,7 @@ class _Communities(Clusterer):
 class Louvain(_Communities):
     """Flocks of high modularity in a graph whose edges are the similarities; see `louvain`."""
 
-    def fit(self, X: Any, y: None = None) -> Self:
-        """Find the flocks in similarities (clients x clients), dense or sparse."""
-        self.labels_ = louvain(X, self.resolution, self.seed, self_loops=self.self_loops, starts=self.starts)
-        return self
+    _connected = False
 
 
 @clusterer(
@@ -82,7 +87,4 @@ class Louvain(_Communities):
 class Leiden(_Communities):
     """As `Louvain`, with flocks that are also connected inside; better on large sparse graphs."""
 
-    def fit(self, X: Any, y: None = None) -> Self:
-        """Find the flocks in similarities (clients x clients), dense or sparse."""
-        self.labels_ = leiden(X, self.resolution, self.seed, self_loops=self.self_loops, starts=self.starts)
-        return self
+    _connected = True
