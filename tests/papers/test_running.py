@@ -82,7 +82,9 @@ def test_a_file_that_is_no_result_is_passed_over(tmp_path: Path) -> None:
 def test_results_of_another_config_or_of_no_cell_are_not_shown(tmp_path: Path) -> None:
     plan = _plan(tmp_path, "Figure 1", "flic")
     first, second = run_cells(plan, missing(plan))
-    write_result(plan.results, type(first)(**{**vars(first), "config_hash": "another", "curves": {"global": [1.0]}}))
+    write_result(
+        plan.results, type(first)(**{**vars(first), "config_hash": "another", "curves": {"global": [1.0]}})
+    )
     write_result(plan.results, type(first)(**{**vars(first), "cell": "of an older version"}))
     assert list(current_results(plan.paper, plan.results)) == [second]
 

@@ -24,7 +24,8 @@ _HOW_TO = (
     "```", "flockwise data get mnist", "flockwise paper mini-fl --table 4 --scale full --seeds 3", "```", "",
     "- `--scale smoke` runs every cell on the embedded digits in seconds, `short` is the reduction described on each page, "
     "`full` the paper's setting.",
-    "- A finished cell is a small JSON file in `papers/results/NAME/SCALE/TABLE` with its numbers, seed, config hash, versions, date, "
+    "- A finished cell is a small JSON file in `papers/results/NAME/SCALE/TABLE` with its numbers, seed, config "
+    "hash, versions, date, "
     "duration and the `flockwise run` command that does the same by hand. Cells that have one are skipped; a result whose "
     "cell has another config by now is neither counted nor shown, and is made again.",
     "- Ctrl-C stops after the current round; the same command goes on from there.",
