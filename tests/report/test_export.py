@@ -117,3 +117,36 @@ def test_mlflow_reads_what_was_written(run, tmp_path):
 
 def test_all_formats_are_advertised():
     assert FORMATS == ("csv", "jsonl", "parquet", "tensorboard", "mlflow")
+
+
+SIGNS = "=+-@＝＋－＠"
+BEFORE = ["", " ", "\t", "\r", "\n", "\r\n", "\x0b", "\x0c", "\x00", "\x1f", "\x85", "\xa0", "\u00ad", "\u200b", "\u200e",
+          "\u2028", "\u2029", "\u202f", "\u2060", "\u3000", "\ufeff", " \n\xa0", '"', "'"]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_no_text_that_a_spreadsheet_may_trim_acts_as_a_formula(before):
+    for sign in SIGNS:
+        text = f"{before}{sign}1+1"
+        assert cell(text) == (text if before == "'" else f"'{text}"), ascii(text)
+    assert cell(f"{before}plain") == (
+        f"'{before}plain" if before in ("\t", "\r", "\n", "\r\n") else f"{before}plain"
+    )
+
+
+def test_a_run_whose_arrays_are_damaged_is_a_line(run, tmp_path):
+    import shutil
+    import sqlite3
+
+    copy = shutil.copytree(run, tmp_path / "copy")
+    with sqlite3.connect(copy / "run.sqlite") as database:
+        database.execute("UPDATE arrays SET shape = '[3, 7]' WHERE name = 'flock' AND round = 2")
+    database.close()
+    with pytest.raises(RunError, match=r"run\.sqlite: the array 'flock' of round 2 is damaged"):
+        export_run(copy, "csv", tmp_path / "out")
+
+
+def test_a_folder_that_cannot_be_made_is_named(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file"):
+        export_run(run, "csv", tmp_path / "file" / "out")

@@ -1,6 +1,7 @@
 """Who may talk to the dashboard: this machine's own pages, and for actions only with the token."""
 
 import hmac
+import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 
@@ -21,6 +22,9 @@ HEADERS = {
     "cache-control": "no-store",
 }
 
+# What follows a bracket or a colon must be a port: `[::1].evil.com` is a name of evil.com's.
+_HOST = re.compile(r"(\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(:[0-9]{1,5})?")
+
 
 def is_loopback(name: str) -> bool:
     """Whether a host name or address means this machine only."""
@@ -33,10 +37,9 @@ def is_loopback(name: str) -> bool:
 
 
 def host_name(header: str) -> str:
-    """The name in a Host header, without port and brackets."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0]
-    return header.partition(":")[0].lower()
+    """The name in a Host header, without port and brackets; empty if it is not a name and a port, and nothing else."""
+    found = _HOST.fullmatch(header)
+    return (found["address"] or found["name"]).lower() if found else ""
 
 
 def is_allowed_host(header: str, bound: str) -> bool:

@@ -10,16 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from flockwise.errors import FlockwiseError
 from flockwise.report import describe_comparison, describe_run
 from flockwise.report.encoding import number, numbers, plain, whole
 from flockwise.store import Run, open_run
 from flockwise.store.files import is_locked
 from flockwise.store.requests import pending
 
-TROUBLE = (
-    FlockwiseError, OSError, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError,
-)  # fmt: skip
 MOST_KEPT = 6  # descriptions held in memory
 
 
@@ -82,7 +78,7 @@ class Watch:
             started = time.perf_counter()
             try:
                 shown = {"run": {**describe_run(open_run(path)), "pending": pending(path)}}
-            except TROUBLE as error:
+            except Exception as error:  # whatever a run holds, the others are shown
                 return json.dumps({"error": _line(error, path)}).encode()
             self._states[name] = shown["run"]["state"]
             content = json.dumps(plain(shown), separators=(",", ":")).encode()
@@ -101,7 +97,7 @@ class Watch:
                 run = open_run(paths[name])
                 describe_comparison([run])  # now, so that a broken one fails here
                 runs.append(run)
-            except TROUBLE:
+            except Exception:  # as above
                 continue
         if not runs:
             return {"error": "none of these runs can be read"}
@@ -122,10 +118,18 @@ def _stamp(path: Path) -> str:
 
 
 def _summary(name: str, path: Path) -> dict[str, Any]:
-    empty = {"id": name, "name": name, "created": "", "state": "unreadable", "error": "", "rounds": 0}
+    empty = {
+        "id": name,
+        "name": name,
+        "created": "",
+        "state": "unreadable",
+        "error": "",
+        "damage": "",
+        "rounds": 0,
+    }
     try:
         return {**empty, **_read_summary(open_run(path))}
-    except TROUBLE as error:
+    except Exception as error:  # whatever a run holds, the others are shown
         return {**empty, "error": _line(error, path)}
 
 
@@ -138,7 +142,8 @@ def _read_summary(run: Run) -> dict[str, Any]:
         "name": str(config.get("name", run.path.name)), "created": run.about.get("created", ""), "state": run.state,
         "strategy": str(config.get("strategy", {}).get("name", "")), "planned": whole(run.goal),
         "rounds": int(run.rounds[-1]) if len(run.rounds) else 0, "clients": len(run.clients),
-        "seconds": number(float(run.seconds.sum()), 4), "curve": numbers(accuracy[rows], 3), **last,
+        "seconds": number(float(run.seconds.sum()), 4), "curve": numbers(accuracy[rows], 3),
+        "damage": "; ".join(run.glance()), **last,
     }  # fmt: skip
 
 
@@ -148,7 +153,5 @@ def _newest(values: np.ndarray | None) -> float | int | None:
 
 
 def _line(error: BaseException, path: Path) -> str:
-    return (
-        str(error).replace(f"{path}/", "").replace(f"{path}: ", "").splitlines()[0][:300]
-        or type(error).__name__
-    )
+    told = str(error).replace(f"{path}/", "").replace(f"{path}: ", "").strip()
+    return told.splitlines()[0][:300] if told else type(error).__name__

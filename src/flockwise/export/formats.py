@@ -18,5 +18,8 @@ def export_run(run_path: Path, to: str, out: Path) -> list[Path]:
     if to not in FORMATS:
         raise InputError(f"to = {to!r}: must be one of {', '.join(FORMATS)}")
     run, out = open_run(run_path), Path(out)
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"out = {str(out)!r}: cannot be made a folder: {error.strerror}") from error
     return TABLES[to](tables(run), out) if to in TABLES else TRACKERS[to](run, out)

@@ -3,13 +3,15 @@
 import csv
 import io
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 from flockwise.export.tables import Table
 from flockwise.store.files import write_atomically
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet tells a formula from a text
+FORMULA = tuple("=+-@＝＋－＠")  # how a spreadsheet tells a formula from a text
+CONTROL = ("\t", "\r", "\n")  # some take what follows for the start of a cell
 
 
 def write_csv(found: dict[str, Table], out: Path) -> list[Path]:
@@ -39,9 +41,17 @@ def cell(value: Any) -> Any:
     """A value as a CSV cell: client names are anyone's text, so none may act as a formula."""
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, str) and value.lstrip(" ").startswith(FORMULA):
+    if isinstance(value, str) and (value.startswith(CONTROL) or _seen(value).startswith(FORMULA)):
         return f"'{value}"
     return value
+
+
+def _seen(text: str) -> str:
+    """A text without what a spreadsheet may trim or not show at its start: blanks, controls, marks, quotes."""
+    for place, sign in enumerate(text):
+        if sign != '"' and unicodedata.category(sign) not in ("Zs", "Zl", "Zp", "Cc", "Cf"):
+            return text[place:]
+    return ""
 
 
 def _write(path: Path, content: str) -> Path:

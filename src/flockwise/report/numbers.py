@@ -21,7 +21,7 @@ COLUMNS = ("name", "truth", "attacker", "train", "validation", "test", "address"
 
 def describe_run(run: Run) -> dict[str, Any]:
     """The run as the page reads it; a part that cannot be read is left out and named in `problems`."""
-    problems: list[str] = []
+    problems = [f"damaged: {line}" for line in run.damage]
 
     def part(name: str, make: Callable[[], Any], otherwise: Any = None) -> Any:
         try:

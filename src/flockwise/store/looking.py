@@ -53,6 +53,8 @@ def looking(file: Path) -> Iterator[sqlite3.Connection]:
             f"takes longer than {PATIENCE:.0f} s: not a run of ours, or a disk that fails" if slow else error
         )
         raise RunError(f"{file}: cannot be read: {why}") from error
+    except OSError as error:
+        raise RunError(f"{file}: cannot be read: {error.strerror or error}") from error
     except NotOurs as error:
         raise RunError(f"{file}: not the database of a run: {error}") from error
 
