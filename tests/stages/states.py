@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from flockwise.messages import Plan, Replies, Scores
-from flockwise.stages import Round, Setting, Stage, State
+from flockwise.stages import Known, Round, Setting, Stage, State
 from flockwise.stages.batch import Batch
 from flockwise.stages.stage import Admitted
 from flockwise.stages.state import Slot, first_state
@@ -75,3 +75,19 @@ def asked(stage: Stage, round: Round, answers: Any) -> tuple[Plan, Round]:
 def scored(accuracies: dict[int, tuple[float, ...]], round: int = 1) -> tuple[Scores, ...]:
     """Answers to a validation plan."""
     return tuple(Scores(client, round, told, 10) for client, told in accuracies.items())
+
+
+def known(rows: Any) -> Known:
+    """What is known of clients 0, 2, 4, ..."""
+    rows = np.asarray(rows, np.float32)
+    return Known(np.arange(len(rows)) * 2, lambda: rows)
+
+
+def flocks_of_updates(
+    sizes: Sequence[int], noise: float = 0.3, dimension: int = 60, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Updates of clients in flocks, and the flock of each."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    centers = rng.normal(size=(len(sizes), dimension))
+    return centers[truth] + noise * rng.normal(size=(len(truth), dimension)), truth

@@ -1,6 +1,5 @@
 """Replies as columns."""
 
-
 import numpy as np
 
 from flockwise.messages import Plan, Replies, Reply, Task

@@ -3,55 +3,15 @@ import pytest
 
 from flockwise.clustering import agglomerative, louvain
 from flockwise.similarity import SIMILARITIES
-from flockwise.stages import Bipartition, Clustered, Known
+from flockwise.stages import Bipartition, Clustered
 from flockwise.stages.grouping import as_kind
-from flockwise.stages.separation import separation
-from tests.stages.states import a_round, state
+from tests.stages.states import a_round, flocks_of_updates, known, state
 
 ROUND, LATE = a_round(state([0])), a_round(state([0], round=9))
 
 
-def known(rows):
-    rows = np.asarray(rows, np.float32)
-    return Known(np.arange(len(rows)) * 2, lambda: rows)
-
-
 def clustered(graph, seed):
     return louvain(graph, seed=seed)
-
-
-def flocks_of_updates(sizes, noise=0.3, dimension=60, seed=0):
-    rng = np.random.default_rng(seed)
-    truth = np.repeat(np.arange(len(sizes)), sizes)
-    centers = rng.normal(size=(len(sizes), dimension))
-    return centers[truth] + noise * rng.normal(size=(len(truth), dimension)), truth
-
-
-@pytest.mark.parametrize("kind", ["similarity", "distance"])
-def test_separation_is_large_between_flocks_and_small_within_noise(kind):
-    rows, truth = flocks_of_updates([6, 6, 6])
-    measure = SIMILARITIES["cosine" if kind == "similarity" else "l2"]
-    square = known(rows).compare(measure)
-    assert separation(square, truth, kind) > 3
-    for seed in range(20):
-        shuffled = np.random.default_rng(seed).permutation(truth)
-        assert abs(separation(square, shuffled, kind)) < 1
-
-
-def test_separation_of_a_single_flock_or_of_singletons_is_nothing():
-    square = np.eye(4)
-    assert separation(square, np.zeros(4, int), "similarity") == 0
-    assert separation(square, np.arange(4), "similarity") == 0
-
-
-def test_pairs_never_compared_do_not_count():
-    rows, truth = flocks_of_updates([4, 4])
-    square = known(rows).compare(SIMILARITIES["cosine"])
-    holes = square.copy()
-    holes[0, 7] = holes[7, 0] = np.nan
-    assert separation(holes, truth, "similarity") == pytest.approx(
-        separation(square, truth, "similarity"), rel=0.3
-    )
 
 
 @pytest.mark.parametrize("name", list(SIMILARITIES))

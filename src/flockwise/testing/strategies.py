@@ -9,6 +9,7 @@ from flockwise.messages import Replies, Reply
 from flockwise.server import Server
 from flockwise.stages import FREE, UNPLACED, Method, Setting, State
 from flockwise.strategies import STRATEGIES
+from flockwise.strategies.strategy import as_strategy
 from flockwise.testing.each import one_each
 from flockwise.testing.fakes import FakeEngine, round_of
 
@@ -16,23 +17,27 @@ CLIENTS, PARAMETERS = 12, 20
 
 
 class StrategyBattery:
-    """Give it `strategy`, a keyword function that returns a Method; `parameters` are passed along."""
+    """Give it `strategy`, a registered one or any keyword function that returns a Method.
+
+    `parameters` are passed along; a registered strategy's own example, if not given.
+    """
 
     strategy: ClassVar[Callable[..., Method]]
-    parameters: ClassVar[Mapping[str, Any]] = {}
+    parameters: ClassVar[Mapping[str, Any] | None] = None
     rounds: ClassVar[int] = 8
 
     @classmethod
     def each(cls) -> "list[type[StrategyBattery]]":
         """A battery for every registered strategy."""
         tried = {name: piece for name, piece in STRATEGIES.items() if piece.example is not None}
-        return one_each(
-            cls, {name: {"strategy": piece, "parameters": piece.example} for name, piece in tried.items()}
-        )
+        return one_each(cls, {name: {"strategy": piece} for name, piece in tried.items()})
 
     def server(self, state: State | None = None, fraction: float = 1.0) -> Server:
         """A server of twelve clients with twenty parameters."""
-        method = type(self).strategy(**self.parameters)
+        strategy = as_strategy(type(self).strategy)
+        method: Method = strategy(
+            **((strategy.example or {}) if self.parameters is None else self.parameters)
+        )
         rng = np.random.Generator(np.random.Philox(3))
         initial = rng.normal(size=(method.models, PARAMETERS)).astype(np.float32)
         setting = Setting(seed=5, fraction=fraction, layers=((0, 12), (12, 20)))

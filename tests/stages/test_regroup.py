@@ -1,0 +1,113 @@
+"""The stages that find flocks: among all clients anew, or inside each flock."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flockwise.stages import (
+    FREE,
+    QUARANTINED,
+    UNPLACED,
+    Every,
+    Found,
+    Known,
+    WhenStable,
+    all_go_on,
+    find_flocks,
+    largest_goes_on,
+    once,
+    one_model_goes_on,
+    split_flocks,
+    this_round,
+)
+from flockwise.stages.schedule import FOUND, LOOKED
+from tests.stages.states import a_round, after, batch, state
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A grouping that knows the answer: the flock of each client by its number."""
+
+    labels: tuple[int, ...]
+    square: bool = False
+
+    def find(self, known: Known, round) -> Found:
+        mine = np.array(self.labels)[known.clients]
+        labels = np.unique(mine, return_inverse=True)[1].astype(np.int64)
+        return Found(known.clients, labels, np.eye(len(mine)) * 1e300 if self.square else None, {"told": 1.0})
+
+
+def replies(clients):
+    return batch(clients, np.ones((len(clients), 3)))
+
+
+def test_clients_compared_are_in_the_flocks_found_and_the_others_in_none():
+    begun = a_round(state([0] * 5), replies([0, 1, 3]))
+    done = after(find_flocks(this_round, Answer((0, 1, 0, 1, 0))), begun)
+    assert done.state.labels.tolist() == [1, 0, UNPLACED, 0, UNPLACED], "the larger part keeps the number"
+    assert done.state.models.tolist() == [[0.0] * 3] * 2
+    assert (LOOKED.get(done.state).round, FOUND.get(done.state).round) == (1, 1)
+    (event,) = done.events
+    assert event.kind == "flocks" and event.detail == {"sizes": [1, 2], "told": 1.0}
+
+
+def test_nothing_is_looked_for_out_of_its_time():
+    begun = a_round(state([0] * 4, round=2), replies([0, 1]))
+    assert after(find_flocks(this_round, Answer((0, 1)), Every(4, 2)), begun) is begun
+    assert after(split_flocks(this_round, Answer((0, 1)), all_go_on, Every(4, 2)), begun) is begun
+
+
+def test_one_flock_leaves_nobody_without_one_and_is_told_when_it_is_the_last_look():
+    begun = a_round(state([0] * 4), replies([0, 1]))
+    done = after(find_flocks(this_round, Answer((0, 0, 0, 0)), once(1)), begun)
+    assert done.state.labels.tolist() == [0, 0, 0, 0]
+    assert [(event.kind, event.message) for event in done.events] == [
+        ("alike", "2 clients look alike: one flock")
+    ]
+    assert after(find_flocks(this_round, Answer((0, 0, 0, 0))), begun).events == (), "it is looked for again"
+
+
+def test_a_schedule_that_waits_looks_and_does_not_act():
+    begun = a_round(state([0] * 4, round=1), replies([0, 1, 2, 3]))
+    done = after(find_flocks(this_round, Answer((0, 1, 0, 1)), WhenStable(patience=2)), begun)
+    assert done.state.labels.tolist() == [0] * 4 and FOUND.get(done.state) is None
+    assert LOOKED.get(done.state).round == 2 and done.facts == {"told": 1.0}
+
+
+def test_similarities_too_large_for_the_record_are_the_largest_that_fit():
+    done = after(
+        find_flocks(this_round, Answer((0, 1, 0), square=True)), a_round(state([0] * 3), replies([0, 2]))
+    )
+    square = done.arrays["similarity"]
+    assert square.shape == (3, 3) and square[0, 0] == np.finfo(np.float32).max
+    assert np.isnan(square[1]).all() and np.isnan(square[:, 1]).all()
+
+
+def test_what_flocks_begin_with_can_be_the_one_model():
+    before = state([0, 0, 1, 1], models=2)
+    stage = find_flocks(this_round, Answer((0, 1, 1, 0)), begin=one_model_goes_on)
+    assert after(stage, a_round(before, replies([0, 1, 2, 3]))).state.models.tolist() == [[0.0] * 3] * 2
+
+
+def test_each_flock_is_looked_into_by_itself_and_both_parts_go_on():
+    before = state([0, 0, 0, 1, 1, 0, 1], dimension=3)
+    begun = a_round(before, replies([0, 1, 2, 3, 4]))
+    done = after(split_flocks(this_round, Answer((0, 0, 1, 0, 0, 0, 0)), all_go_on), begun)
+    assert done.state.labels.tolist() == [0, 0, 2, 1, 1, UNPLACED, 1], (
+        "flock 1 stays whole; who was not heard waits"
+    )
+    assert done.state.models[2].tolist() == before.models[0].tolist()
+    (event,) = done.events
+    assert (event.kind, event.detail["flock"], event.detail["clients"]) == ("split", 0, [2])
+
+
+def test_all_but_the_largest_part_are_set_apart():
+    before = state([0] * 5)
+    done = after(
+        split_flocks(this_round, Answer((0, 0, 1, 0, 0)), largest_goes_on),
+        a_round(before, replies([0, 1, 2])),
+    )
+    assert done.state.apart.tolist() == [FREE, FREE, QUARANTINED, FREE, FREE]
+    assert done.state.labels.tolist() == [0, 0, UNPLACED, 0, 0], "who was not compared stays"
+    assert done.state.models is before.models
+    assert [(event.kind, event.detail["clients"]) for event in done.events] == [("quarantine", [2])]
