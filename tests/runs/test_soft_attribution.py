@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import flockwise
+from flockwise.errors import ConfigError
 from flockwise.messages import Scores
 from flockwise.stages import Method, SendsOne, Slot, State, chain, sample_from_all, train
 from flockwise.stages.place import scoring_plan
@@ -130,6 +131,9 @@ def test_a_run_of_it_trains_evaluates_stops_and_resumes_to_the_same_bits(tmp_pat
     seen = iter([False, False, True])
     stopped = flockwise.run(soft(), clients, out=tmp_path / "run", stop=lambda: next(seen), **setting)
     assert stopped.state == "stopped" and stopped.rounds.tolist() == [1, 2, 3]
+    with pytest.raises(ConfigError, match=r"given its method in Python; pass it again, as in .*method="):
+        flockwise.resume(tmp_path / "run")
+    assert flockwise.open_run(tmp_path / "run").state == "stopped", "untouched"
     again = flockwise.resume(tmp_path / "run", clients=clients, method=soft(), workers=1)
     assert again.state == "finished"
     ours, theirs = again.checkpoint(), whole.checkpoint()

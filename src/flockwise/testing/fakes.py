@@ -76,7 +76,7 @@ class FakeEngine(Engine):
         )  # fmt: skip
 
     def _goal(self, client: int) -> np.ndarray:
-        return self.goals[client] if client >= 0 else self.goals.mean(axis=0)
+        return np.asarray(self.goals[client] if client >= 0 else self.goals.mean(axis=0))
 
     def _accuracy(self, client: int, model: np.ndarray) -> float:
         return float(np.exp(-self.away(client, model)))
