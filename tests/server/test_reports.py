@@ -46,14 +46,32 @@ def told(report_of):
 WRONG = {
     "missing": (lambda r: {}, "report holds [], must hold ['counts']"),
     "another name": (lambda r: {"count": FINE}, "report holds ['count'], must hold ['counts']"),
-    "one too many": (lambda r: {"counts": FINE, "secret": FINE}, "report holds ['counts', 'secret'], must hold"),
-    "too short": (lambda r: {"counts": FINE[:9]}, "report 'counts' is float64 (9,), must be numbers of shape (10,)"),
+    "one too many": (
+        lambda r: {"counts": FINE, "secret": FINE},
+        "report holds ['counts', 'secret'], must hold",
+    ),
+    "too short": (
+        lambda r: {"counts": FINE[:9]},
+        "report 'counts' is float64 (9,), must be numbers of shape (10,)",
+    ),
     "a matrix": (lambda r: {"counts": FINE[None]}, "report 'counts' is float64 (1, 10), must be numbers"),
-    "a list": (lambda r: {"counts": FINE.tolist()}, "report 'counts' is list, must be numbers of shape (10,)"),
+    "a list": (
+        lambda r: {"counts": FINE.tolist()},
+        "report 'counts' is list, must be numbers of shape (10,)",
+    ),
     "words": (lambda r: {"counts": np.array(["a"] * 10)}, "report 'counts' is <U1 (10,), must be numbers"),
-    "objects": (lambda r: {"counts": FINE.astype(object)}, "report 'counts' is object (10,), must be numbers"),
-    "NaN": (lambda r: {"counts": np.where(FINE == 3, np.nan, FINE)}, "report 'counts' holds NaN or infinite values"),
-    "infinite": (lambda r: {"counts": np.where(FINE == 3, np.inf, FINE)}, "report 'counts' holds NaN or infinite"),
+    "objects": (
+        lambda r: {"counts": FINE.astype(object)},
+        "report 'counts' is object (10,), must be numbers",
+    ),
+    "NaN": (
+        lambda r: {"counts": np.where(FINE == 3, np.nan, FINE)},
+        "report 'counts' holds NaN or infinite values",
+    ),
+    "infinite": (
+        lambda r: {"counts": np.where(FINE == 3, np.inf, FINE)},
+        "report 'counts' holds NaN or infinite",
+    ),
     "no mapping": (lambda r: [FINE], "report holds list, must hold ['counts']"),
     "nothing": (lambda r: None, "report holds NoneType, must hold ['counts']"),
 }
@@ -140,7 +158,12 @@ def test_a_simulated_client_that_makes_another_shape_than_agreed_is_rejected():
 
 def test_a_whole_run_with_reports_goes_on_to_the_same_bits(tmp_path):
     clients = flockwise.splits.label_swap(flockwise.data.digits(), clients=CLIENTS, groups=2, seed=1)
-    setting = {"model": flockwise.models.softmax, "rounds": 4, "checkpoint": {"every": 1}, "engine": flockwise.Local(1)}
+    setting = {
+        "model": flockwise.models.softmax,
+        "rounds": 4,
+        "checkpoint": {"every": 1},
+        "engine": flockwise.Local(1),
+    }
     whole = flockwise.run(listening()[0], clients, out=tmp_path / "whole", **setting)
     method, seen = listening()
     stopped = flockwise.run(method, clients, out=tmp_path / "run", stop=lambda: True, **setting)
