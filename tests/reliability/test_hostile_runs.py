@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from flockwise.cli.tables import run_row
 from flockwise.errors import RunError
 from flockwise.store import list_runs, open_run
 from flockwise.store.files import is_locked
@@ -46,6 +47,7 @@ READ = """
 import resource, sys, time
 from pathlib import Path
 import flockwise.cli.show, flockwise.cli.runs, flockwise.report  # what a look at runs needs anyway
+from flockwise.cli.tables import run_row
 from flockwise.errors import RunError
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 started = time.monotonic()
@@ -85,9 +87,13 @@ def test_one_hostile_run_never_takes_the_list_with_it(tmp_path: Path) -> None:
     make(tmp_path / "good")
     for number, statements in enumerate(HOSTILE.values()):
         change(make(tmp_path / f"bad {number}"), *statements)
+    (make(tmp_path / "bad strategy") / "config.toml").write_text("strategy = 5\n")
+    (make(tmp_path / "bad data") / "config.toml").write_text("[[data]]\n")
     started = time.monotonic()
-    found = {path.name: each for path, each in list_runs(tmp_path)}
-    assert found["good"].facts["accuracy"].tolist() == [0.1, 0.2, 0.3, 0.4, 0.5]
+    found = {path.name: run_row(path, each) for path, each in list_runs(tmp_path)}
+    assert found["good"]["accuracy"] == 0.5
+    others = {name: row["state"] for name, row in found.items() if name.startswith("bad")}
+    assert len(others) == len(HOSTILE) + 2 and set(others.values()) == {"unreadable"}
     assert time.monotonic() - started < 30
 
 
@@ -191,3 +197,15 @@ def test_the_arrays_there_are_are_named(run: Path) -> None:
         open_run(run).array("nope")
     assert len(open_run(run).array("similarity")[0]) == 0, "a name of ours that this run did not keep"
     shutil.rmtree(run)
+
+
+def test_show_names_what_is_damaged(run: Path) -> None:
+    change(run, "UPDATE facts SET value = 1 WHERE round = 2 AND name = 'accuracy'")
+    told = subprocess.run(
+        [sys.executable, "-m", "flockwise", "show", str(run)], capture_output=True, text=True
+    )
+    assert (
+        "damaged" in told.stdout
+        and "round 2 is not what was written" in told.stdout
+        and "0.500" in told.stdout
+    )

@@ -22,6 +22,7 @@ def show(run: Path, as_json: bool, events: int) -> None:
     from flockwise.store import open_run
 
     found = open_run(run)
+    found.check()
     row = run_row(run, found)
     happened = [
         {"round": e.round, "kind": e.kind, "client": e.client, "message": e.message} for e in found.events
@@ -32,11 +33,14 @@ def show(run: Path, as_json: bool, events: int) -> None:
         }
         content = {
             **row, "config": found.config, "rounds": found.rounds.tolist(), "facts": facts, "events": happened,
+            "damage": found.damage,
         }  # fmt: skip
         click.echo(json.dumps(content))
         return
     for key, value in {**row, "checkpoints": ", ".join(map(str, found.checkpoints)) or None}.items():
         click.echo(f"{key:11} {cell(value)}")
+    for line in found.damage:
+        click.echo(f"{'damaged':11} {printable(line)}")
     for event in happened[-events:] if events else []:
         who = "" if event["client"] is None else f" client {event['client']}"
         what = f"{printable(str(event['kind']))}{who}: {printable(str(event['message']))}"

@@ -71,6 +71,13 @@ class Run:
         for name in [n for n, v in vars(type(self)).items() if isinstance(v, cached_property)]:
             vars(self).pop(name, None)
 
+    def check(self) -> None:
+        """Read what a list of runs shows; a RunError if that cannot be."""
+        _ = self.rounds, self.seconds, self.facts, self.clients
+        for section in ("strategy", "data"):
+            if not isinstance(self.config.get(section, {}), dict):
+                raise RunError(f"{self.path}/config.toml: cannot be read: {section} is not a section")
+
     @cached_property
     def config(self) -> dict[str, Any]:
         """The full resolved config."""
@@ -240,7 +247,7 @@ def list_runs(folder: str | Path) -> list[tuple[Path, Run | RunError]]:
     for config in sorted(Path(folder).glob("*/config.toml")):
         try:
             run = Run(config.parent)
-            _ = run.config  # a broken one is told of here, not when somebody looks at it
+            run.check()  # a broken one is told of here, not when somebody looks at it
             found.append((config.parent, run))
         except RunError as error:
             found.append((config.parent, error))
