@@ -1,5 +1,6 @@
 """Whether a run is as it was written: its config and environment, and all that is on record."""
 
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -17,10 +18,10 @@ MOST_FILE = 4 << 20  # bytes of either
 MOST_NAMED = 3  # damaged rounds that are named
 
 
-def find_damage(path: Path, rounds: bool = True) -> list[str]:
+def find_damage(path: Path, rounds: bool = True, patience: float = 60.0) -> list[str]:
     """What of a run is not as it was written, a line each; without `rounds`, only what is quickly looked at."""
     try:
-        with looking(path / "run.sqlite") as database:
+        with looking(path / "run.sqlite", patience) as database:
             about = {
                 str(key): str(value) for key, value in read(database, "about", "SELECT key, value FROM about")
             }
@@ -29,7 +30,9 @@ def find_damage(path: Path, rounds: bool = True) -> list[str]:
                 return []  # made before there were digests
             found = [line for name, key in DIGESTS.items() for line in _changed(path / name, about.get(key))]
             last = seals[max(seals)][1] if seals else ""
-            if about.get("seal") != whole_seal(about, rows_digest(read(database, "clients", CLIENTS)), last):
+            if about.get("seal") != whole_seal(
+                about, rows_digest(read(database, "clients", CLIENTS, whole=False)), last
+            ):
                 found.append("run.sqlite: what it says about the run and its clients is not what was written")
             return found + (_structure(database) + _damaged_rounds(database, seals) if rounds else [])
     except RunError as error:
@@ -38,7 +41,7 @@ def find_damage(path: Path, rounds: bool = True) -> list[str]:
 
 def refuse_damage(path: Path) -> None:
     """Refuse to go on from a run that is damaged, in one line that says what is, and what can be done."""
-    found = find_damage(path)
+    found = find_damage(path, patience=math.inf)  # a run of ours may be large, and it is ours to wait for
     if found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise RunError(
@@ -84,16 +87,24 @@ def _seals(database: sqlite3.Connection) -> dict[int, tuple[Any, str]]:
 def _damaged_rounds(database: sqlite3.Connection, seals: Mapping[int, tuple[Any, str]]) -> list[str]:
     """The rounds whose record does not give their seal; each is held against the seal before it, so one damage is one."""
     records: list[dict[Any, str]] = []
+    damaged: set[Any] = set()
     for table, query in RECORD.items():
-        rows = read(database, table, query.format(""), whole=False)
-        records.append({round: rows_digest(some) for round, some in groupby(rows, key=lambda row: row[0])})
-    before, damaged = "", set()
+        records.append({})
+        for round, rows in groupby(
+            read(database, table, query.format(""), whole=False), key=lambda row: row[0]
+        ):
+            if round in seals:
+                records[-1][round] = rows_digest(rows)
+            else:
+                damaged.add(round)
+            if len(damaged) > 1000:  # enough is known
+                break
+    before = ""
     for round in sorted(seals):
         checkpoint, seal = seals[round]
         if round_seal(before, round, checkpoint, [record.get(round, NOTHING) for record in records]) != seal:
             damaged.add(round)
         before = seal
-    damaged |= {round for record in records for round in record if round not in seals}
     query = "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint NOTNULL OR digest NOTNULL"
     for round, name, mark in read(database, "rounds", query):
         if round not in seals or (name, mark) != (checkpoint_name(round), seals[round][0]):

@@ -32,26 +32,24 @@ MOST = {
     "about": Most(10_000, 32 << 20, 64 << 20),
     "clients": Most(2_000_000, 1 << 20, 256 << 20),
     "rounds": Most(2_000_000, 1 << 16, 256 << 20),
-    "facts": Most(10_000_000, 1 << 16, 512 << 20),
-    "arrays": Most(5_000_000, 512 << 20, 1 << 30),
+    "facts": Most(10_000_000, 1 << 12, 512 << 20),
+    "arrays": Most(5_000_000, 1_000_000_000, 2 << 30),
     "events": Most(2_000_000, 16 << 20, 128 << 20),
     "seals": Most(2_000_000, 1 << 16, 512 << 20),
 }
 
 
 @contextlib.contextmanager
-def looking(file: Path) -> Iterator[sqlite3.Connection]:
+def looking(file: Path, patience: float = PATIENCE) -> Iterator[sqlite3.Connection]:
     """A connection that can only read, for as long as our patience lasts; what goes wrong is a RunError."""
     try:
-        with contextlib.closing(_connected(file)) as database:
+        with contextlib.closing(_connected(file, patience)) as database:
             _only_our_tables(database)
             database.execute("BEGIN")  # one moment of the run, however long the look takes
             yield database
     except sqlite3.Error as error:
         slow = isinstance(error, sqlite3.OperationalError) and str(error) == "interrupted"
-        why = (
-            f"takes longer than {PATIENCE:.0f} s: not a run of ours, or a disk that fails" if slow else error
-        )
+        why = f"takes longer than {patience:.0f} s: not a run of ours, or a slow disk" if slow else error
         raise RunError(f"{file}: cannot be read: {why}") from error
     except OSError as error:
         raise RunError(f"{file}: cannot be read: {error.strerror or error}") from error
@@ -62,18 +60,19 @@ def looking(file: Path) -> Iterator[sqlite3.Connection]:
 def read(
     database: sqlite3.Connection, table: str, query: str, values: Row = (), whole: bool = True
 ) -> Iterator[Row]:
-    """The rows of a query on one table; more than `MOST` says are refused (of all rows only if `whole`)."""
+    """The rows of a query on one table; if the `whole` is to be kept in memory, no more than `MOST` says."""
     most = MOST[table]
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, most.one)
     size = 0
     for number, row in enumerate(database.execute(query, values)):
-        size += sum(len(value) for value in row if isinstance(value, str | bytes))
-        if number >= most.rows or (whole and size > most.all):
-            raise NotOurs(f"{table} holds more than {most.rows:,} rows or {most.all >> 20:,} MB")
+        if whole:
+            size += sum(len(value) for value in row if isinstance(value, str | bytes))
+            if number >= most.rows or size > most.all:
+                raise NotOurs(f"{table} holds more than {most.rows:,} rows or {most.all >> 20:,} MB")
         yield row
 
 
-def _connected(file: Path) -> sqlite3.Connection:
+def _connected(file: Path, patience: float) -> sqlite3.Connection:
     for each in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))):
         with contextlib.suppress(FileNotFoundError):
             if not stat.S_ISREG(each.stat().st_mode):  # opening a pipe would never end
@@ -82,7 +81,7 @@ def _connected(file: Path) -> sqlite3.Connection:
         f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=5, isolation_level=None
     )
     try:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         database.set_progress_handler(lambda: time.monotonic() > deadline, _OFTEN)
         database.text_factory = _text
         for setting in ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON"):

@@ -149,7 +149,8 @@ class Run:
         """Each number by name, one value per round on record; NaN where it was not measured."""
         place = {int(round): i for i, round in enumerate(self.rounds)}
         with looking(self.path / "run.sqlite") as database:
-            return fact_columns(place, read(database, "facts", "SELECT round, name, value FROM facts"))
+            rows = read(database, "facts", "SELECT round, name, value FROM facts", whole=False)
+            return fact_columns(place, rows)
 
     @property
     def metrics(self) -> Any:
