@@ -8,7 +8,7 @@ pytest.importorskip("flwr", reason="needs flockwise[flower]")
 from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
 
 from flockwise.errors import ConfigError, EngineError
-from flockwise.flower import Flocks
+from flockwise.flower import Flocks, StoppedEarly
 from flockwise.flower.exchange import Exchange
 from flockwise.store import open_run
 
@@ -66,6 +66,10 @@ FAULTS = {
     "cannot be unpacked": (lambda message, reply: [ValueError("broken")], "rejected", "unpacked"),
     "raises an error": (lambda message, reply: [Message(_error(), reply_to=message)], "dropout", "out of memory"),
     "wrong shape": (with_array(Array(np.zeros((2, 2)))), "rejected", "shape"),
+    "whole numbers": (with_array(Array(good().astype(np.int32))), "rejected", "dtype int32, not floating point"),
+    "extra arrays": (
+        lambda m, r: respond(m, ArrayRecord([good(), np.zeros(3), np.zeros(1 << 18)])), "rejected", "takes 2097",
+    ),
     "NaN": (with_array(Array(good(np.nan))), "rejected", "NaN"),
     "infinite in float32": (with_array(Array(good(1e300))), "rejected", "NaN or infinite"),
     "huge norm": (with_array(Array(good(1e6))), "rejected", "norm"),
@@ -103,6 +107,14 @@ def run(path, fault=None, rounds=3, **choices):
     return flocks.start(grid, apps.numpy_start(), num_rounds=rounds, timeout=5)
 
 
+def stopped(flocks, grid, rounds):
+    """How far a run came that ends with an error."""
+    with pytest.raises(StoppedEarly) as found:
+        flocks.start(grid, apps.numpy_start(), num_rounds=rounds, timeout=5)
+    assert str(found.value).startswith(found.value.result.state) and "everything is saved" in str(found.value)
+    return found.value.result
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_costs_only_its_own_reply_and_is_on_record(name, tmp_path):
     fault, kind, words = FAULTS[name]
@@ -113,7 +125,8 @@ def test_a_fault_costs_only_its_own_reply_and_is_on_record(name, tmp_path):
     assert len(told) == 1 and told[0].client == GUILTY and words in told[0].message
     trained = record.array("trained")[1]
     lost = name != "answers twice"
-    assert trained.sum(axis=1).tolist() == [6, 5 if lost else 6, 6]
+    silent = name == "never answers"  # is not asked in the next round
+    assert trained.sum(axis=1).tolist() == [6, 5 if lost else 6, 5 if silent else 6]
     assert trained[1, GUILTY] == (not lost)
     assert all(np.isfinite(a).all() for a in result.arrays.to_numpy_ndarrays())
 
@@ -126,10 +139,14 @@ def test_a_late_answer_is_noted_and_not_used(tmp_path):
         if message.metadata.group_id == "1":
             kept.append(reply)
             return None
-        grid.waiting[kept[0].metadata.reply_to_message_id] = [kept[0]]
         return [reply]
 
-    grid.nodes[1].fault = late
+    def deliver(message, reply):
+        if message.metadata.group_id == "2":
+            grid.waiting[kept[0].metadata.reply_to_message_id] = [kept[0]]
+        return [reply]
+
+    grid.nodes[1].fault, grid.nodes[0].fault = late, deliver
     Flocks("fedavg", clients=4, run=tmp_path / "run", evaluate_every=0).start(
         grid, apps.numpy_start(), num_rounds=3, timeout=5
     )
@@ -140,19 +157,18 @@ def test_a_late_answer_is_noted_and_not_used(tmp_path):
 def test_a_round_nobody_answers_is_tried_again_and_then_ends_the_run_with_everything_saved(tmp_path):
     grid = FakeGrid([FakeNode(p, apps.numpy_app) for p in range(3)])
 
-    def go(dead_from, rounds):
+    def go(dead_from):
         for node in grid.nodes:
             node.fault = lambda m, r: None if int(m.metadata.group_id) >= dead_from else [r]
-        flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=2, evaluate_every=0)
-        return flocks.start(grid, apps.numpy_start(), num_rounds=rounds, timeout=5)
+        return Flocks("fedavg", clients=3, run=tmp_path / "run", retries=2, evaluate_every=0)
 
-    result = go(dead_from=3, rounds=5)
+    result = stopped(go(dead_from=3), grid, rounds=5)
     assert result.rounds == 2 and "nobody answered, 3 times" in result.state
     record = open_run(tmp_path / "run")
     assert record.state == "stopped" and record.rounds.tolist() == [1, 2]
     kinds = [event.kind for event in record.events if event.round == 2]
     assert kinds.count("retry") == 2 and kinds.count("late") == 9 and kinds[-1] == "stopped"
-    assert go(dead_from=99, rounds=5).rounds == 5
+    assert go(dead_from=99).start(grid, apps.numpy_start(), num_rounds=5, timeout=5).rounds == 5
     straight = run(tmp_path / "x", rounds=1)
     assert straight.rounds == 1
 
@@ -164,7 +180,7 @@ def test_rounds_of_which_nothing_is_let_in_end_the_run(tmp_path):
             with_array(Array(good(np.nan)))(m, r) if int(m.metadata.group_id) > 2 else [r]
         )
     flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=1, evaluate_every=0)
-    result = flocks.start(grid, apps.numpy_start(), num_rounds=9, timeout=5)
+    result = stopped(flocks, grid, rounds=9)
     assert result.rounds == 4 and "no reply could be used, 2 rounds in a row" in result.state
     assert open_run(tmp_path / "run").state == "stopped"
     for node in grid.nodes:
@@ -276,7 +292,7 @@ def test_a_first_round_of_which_nothing_can_be_read_says_why(tmp_path):
     for node in grid.nodes:
         node.fault = FAULTS["samples as a list"][0]
     flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=1, evaluate_every=0)
-    result = flocks.start(grid, apps.numpy_start(), num_rounds=3, timeout=5)
+    result = stopped(flocks, grid, rounds=3)
     assert "3 answered, none of which could be used" in result.state and "num-examples" in result.state
     told = [event.kind for event in open_run(tmp_path / "run").events]
     assert told.count("rejected") == 6 and told[-1] == "stopped"
@@ -300,7 +316,7 @@ def test_a_run_whose_clients_are_all_away_says_so(tmp_path):
 
     grid.nodes[1].fault = leave
     flocks = Flocks("fedavg", clients=2, run=tmp_path / "run", retries=1, evaluate_every=0)
-    result = flocks.start(grid, apps.numpy_start(), num_rounds=3, timeout=5)
+    result = stopped(flocks, grid, rounds=3)
     assert result.rounds == 1
     assert (
         result.state == "round 2: none of this run's clients is online (a node is known by its key), 2 times"
@@ -314,7 +330,7 @@ def test_a_run_whose_clients_are_all_away_says_so(tmp_path):
 def test_a_run_that_stops_early_quotes_the_first_clients_error(retries, tmp_path):
     grid = FakeGrid([FakeNode(p, apps.numpy_app, fault=FAULTS["raises an error"][0]) for p in range(3)])
     flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=retries, evaluate_every=0)
-    result = flocks.start(grid, apps.numpy_start(), num_rounds=5, timeout=5)
+    result = stopped(flocks, grid, rounds=5)
     assert result.state == (
         "round 1: nobody answered (client 0: could not answer: RuntimeError: out of memory), "
         f"{retries + 1} times"
@@ -327,7 +343,7 @@ def test_a_run_of_which_no_reply_was_ever_let_in_is_not_finished_however_often_i
     for _ in range(2):
         grid = FakeGrid([FakeNode(p, apps.numpy_app, fault=FAULTS["NaN"][0]) for p in range(3)])
         flocks = Flocks("fedavg", clients=3, run=tmp_path / "run", retries=9, evaluate_every=0)
-        result = flocks.start(grid, apps.numpy_start(), num_rounds=2, timeout=5)
+        result = stopped(flocks, grid, rounds=2)
         assert result.state.startswith(
             "no reply could be used in any round: client 0: reply rejected: update"
         )

@@ -38,7 +38,7 @@ def test_a_record_comes_back_with_its_names_shapes_dtypes_and_values(shapes, see
     back = layout.record(vector)
     assert list(back) == list(arrays)
     for name, array in arrays.items():
-        assert back[name].numpy().dtype == array.dtype
+        assert back[name].numpy().dtype == array.dtype and back[name].numpy().shape == array.shape
         np.testing.assert_array_equal(back[name].numpy(), array)
 
 

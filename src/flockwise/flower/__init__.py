@@ -10,16 +10,18 @@ if TYPE_CHECKING:
     from flockwise.flower.engine import FlowerGrid
     from flockwise.flower.flocks import Flocks
     from flockwise.flower.record_keys import RecordKeys, Terms
-    from flockwise.flower.result import FlocksResult
+    from flockwise.flower.result import FlocksResult, StoppedEarly
     from flockwise.flower.simulated import FlowerSimulation
     from flockwise.flower.supervisor import supervise
 
 _HOMES = {
     "Flocks": "flocks", "FlocksResult": "result", "FlowerGrid": "engine", "FlowerSimulation": "simulated",
-    "RecordKeys": "record_keys", "Terms": "record_keys", "supervise": "supervisor",
+    "RecordKeys": "record_keys", "StoppedEarly": "result", "Terms": "record_keys", "supervise": "supervisor",
 }  # fmt: skip
 
-__all__ = ["Flocks", "FlocksResult", "FlowerGrid", "FlowerSimulation", "RecordKeys", "Terms", "supervise"]
+__all__ = [
+    "Flocks", "FlocksResult", "FlowerGrid", "FlowerSimulation", "RecordKeys", "StoppedEarly", "Terms", "supervise",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,11 @@ QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 
+# What Flower's commands answer with `--format json`, as far as we read it.
+RUN, RUNS, STATUS, DETAILS, NODES, SUCCESS, ERROR = (
+    "run-id", "runs", "status", "status-details", "nodes", "success", "error-message",
+)  # fmt: skip
+
 
 def program(name: str) -> str:
     """The path of one of Flower's programs, beside this Python first."""
@@ -48,6 +53,6 @@ def flwr(*words: str, home: Path | None = None, timeout: float = 120.0) -> dict[
         raise EngineError(
             f"flwr {words[0]} gave no answer: {told or f'exit code {done.returncode}'}"
         ) from error
-    if answer.get("success") is False:
-        raise EngineError(f"flwr {words[0]}: {str(answer.get('error-message') or answer)[:300]}")
+    if answer.get(SUCCESS) is False:
+        raise EngineError(f"flwr {words[0]}: {str(answer.get(ERROR) or answer)[:300]}")
     return answer

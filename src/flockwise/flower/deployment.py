@@ -17,7 +17,7 @@ from typing import Any
 
 from flockwise.errors import EngineError, InputError
 from flockwise.flower.certificates import make_certificates, make_node_key, write_secret
-from flockwise.flower.command import environment, flwr, program
+from flockwise.flower.command import NODES, STATUS, environment, flwr, program
 
 HOST, NAME = "127.0.0.1", "local"
 _MARK = "FLOCKWISE_DEPLOYMENT"
@@ -108,7 +108,7 @@ class Deployment:
     def online(self) -> int:
         """How many SuperNodes are online."""
         listed = flwr("supernode", "list", NAME, home=self.home)
-        return sum(node.get("status") == "online" for node in listed.get("nodes", []))
+        return sum(node.get(STATUS) == "online" for node in listed.get(NODES, []))
 
     def address_port(self) -> int:
         """The SuperLink's port."""

@@ -16,7 +16,7 @@ from flwr.serverapp import Grid
 from flockwise.engine import ClientWork, Engine, Evaluation
 from flockwise.engine.client_work import one_thread
 from flockwise.errors import EngineError
-from flockwise.flower.exchange import Answer, Exchange, Letter
+from flockwise.flower.exchange import KEPT, Answer, Exchange, Letter
 from flockwise.flower.roster import Roster
 from flockwise.flower.worker_answers import MALFORMED, read_reply, read_scores, results_of
 from flockwise.flower.worker_app import jobs_message
@@ -27,6 +27,7 @@ from flockwise.types import Models, Rows
 _MANY = 10_000  # nodes a federation of workers may have
 _START = 600.0  # seconds that the first node may take
 _PATIENCE = 60.0  # seconds to wait for a node before a retry
+_SLACK = 1 << 20  # bytes of an answer besides its arrays
 Found = TypeVar("Found")
 
 
@@ -64,11 +65,13 @@ class FlowerEngine(Engine):
     tries_more: int = 3
     wanted: int = 1  # nodes that must be there to begin
     ended: Callable[[], None] | None = None  # called when the engine is closed, by who simulates the nodes
+    check: Callable[[], None] = lambda: None  # raises an error when the simulation is gone
     _heard: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         one_thread()
         self._exchange = Exchange(self.grid, pause=0.02 if self.ended else 0.25)
+        self._exchange.check = self.check
         self._roster = Roster(_MANY)
         self._tested: dict[int, tuple[bytes, bool, float, float]] = {}
         self._roster.wait(self.grid, self.wanted, _START)
@@ -130,11 +133,12 @@ class FlowerEngine(Engine):
         """Send each node its share and read what it found; nobody at all answering is tried again, then an error."""
         if not tasks:
             return []
+        self._exchange.pace.turn += kind == "train"
         for _ in range(self.tries_more + 1):
             self._heard += [e for e in self._roster.refresh(self.grid) if e.kind != "joined"]
             shares = self._dealt(tasks)
             letters = [self._letter(kind, round, models, number, share) for number, share in shares.items()]
-            answers, events = self._exchange.ask(letters, self.timeout)
+            answers, events = self._exchange.ask(letters, self.timeout, self._most(shares))
             self._heard += [_about(event, shares) for event in events]
             if answers:
                 return [one for answer in answers for one in self._read(answer, shares[answer.client], read)]
@@ -147,15 +151,25 @@ class FlowerEngine(Engine):
 
     def _dealt(self, tasks: list[Task]) -> dict[int, list[Task]]:
         """Each node's share, by the node's number."""
-        numbers = sorted(self._roster.nodes)[: self.workers or None]
+        pace, nodes = self._exchange.pace, sorted(self._roster.nodes)
+        awake = [number for number in nodes if not pace.resting(number)]
+        if not awake:
+            pace.wake()
+        numbers = (awake or nodes)[: self.workers or None]
         shares = {number: tasks[place :: len(numbers)] for place, number in enumerate(numbers)}
         return {number: share for number, share in shares.items() if share}
+
+    def _most(self, shares: dict[int, list[Task]]) -> int:
+        """The bytes that a node's answer takes at most."""
+        shapes = self.work.report.shapes.values() if self.work.report else ()
+        numbers = self.work.travel.size + sum(math.prod(shape) for shape in shapes)
+        return _SLACK + 16 * numbers * max(map(len, shares.values()), default=0)
 
     def _letter(self, kind: str, round: int, models: Models, number: int, share: list[Task]) -> Letter:
         used = sorted({row for task in share for row in task.models})
         jobs = [{"client": t.client, "rows": [used.index(row) for row in t.models]} for t in share]
         node = self._roster.nodes[number]
-        return Letter(number, jobs_message(node, round, kind, jobs, models[used], self.timeout + 60))
+        return Letter(number, jobs_message(node, round, kind, jobs, models[used], self.timeout + KEPT))
 
     def _read(self, answer: Answer, share: list[Task], read: Callable[[Any, Message], Found]) -> list[Found]:
         """What a node tells, about the clients it was asked for and no others; what cannot be read is rejected."""

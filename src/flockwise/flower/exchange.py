@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from flwr.app import Message
 from flwr.serverapp import Grid
 
-from flockwise.flower.roster import is_simulation
+from flockwise.flower.internals import TooLarge, capped, is_simulation, size_of
+from flockwise.flower.pace import Pace
 from flockwise.messages import Event
+
+KEPT = 60.0  # seconds that an answer is kept by the SuperLink after its time
 
 
 @dataclass(frozen=True)
@@ -38,29 +41,51 @@ class Exchange:
     pause: float = 0.25
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
-    _late: dict[str, tuple[int, str]] = field(default_factory=dict)  # given up, to notice late answers
+    pace: Pace = field(default_factory=Pace)
+    check: Callable[[], None] = lambda: None  # raises an error when no answer can come any more
+    # Given up, to notice late answers: the client, the round, and until when an answer may come.
+    _late: dict[str, tuple[int, str, float]] = field(default_factory=dict)
 
-    def ask(self, letters: Sequence[Letter], timeout: float) -> tuple[list[Answer], list[Event]]:
-        """Answers in order of client and number, and what went wrong."""
-        events = self._collect_late()
+    def ask(
+        self, letters: Sequence[Letter], timeout: float, most: int | None = None
+    ) -> tuple[list[Answer], list[Event]]:
+        """Answers in order of client and number, and what went wrong; an answer of more than `most` bytes is refused.
+
+        Clients that have fallen silent are left out until it is their turn again. In a simulation all are waited for,
+        so that its result does not depend on how busy the machine is.
+        """
+        events = self._collect_late(most)
+        letters = [letter for letter in letters if not self.pace.resting(letter.client)]
         if not letters:
             return [], events
-        end = self.clock() + timeout
+        events += filter(None, map(self.pace.due, sorted({letter.client for letter in letters})))
+        kind, began = letters[0].message.metadata.message_type, self.clock()
+        end = began + timeout
         waiting = self._push(letters, end, events)
         answers: dict[str, Answer] = {}
         together = is_simulation(self.grid)
         while waiting:
+            self.check()
             started = self.clock()
             # One at a time: an answer that cannot even be unpacked must not take others with it.
             for ids in [set(waiting)] if together else [{one} for one in waiting]:
-                for reply in self._pull(ids, waiting, events):
-                    self._take(reply, waiting, answers, events)
-            if not waiting or self.clock() >= end:
+                for reply in self._pull(ids, waiting, events, most):
+                    self._take(reply, waiting, answers, events, most)
+            took = [answer.received - began for answer in answers.values()]
+            early = not together and self.pace.enough(
+                kind, len(answers) + len(waiting), took, self.clock() - began
+            )
+            if not waiting or early or self.clock() >= end:
                 break
             self.sleep(min(max(self.pause, self.clock() - started), max(end - self.clock(), 0.0)))
+        self.pace.note(kind, [answer.received - began for answer in answers.values()])
+        waited = min(self.clock(), end) - began
         for identity, letter in waiting.items():
-            events.append(Event("late", f"no answer within {timeout:g} s", letter.client))
-            self._late[identity] = (letter.client, letter.message.metadata.group_id)
+            events.append(Event("late", f"no answer within {waited:.3g} s", letter.client))
+            self._late[identity] = (letter.client, letter.message.metadata.group_id, end + KEPT)
+        silent = {letter.client for letter in waiting.values()}
+        events += map(self.pace.missed, sorted(silent))
+        events += filter(None, map(self.pace.heard, sorted({letter.client for letter in letters} - silent)))
         found = sorted(answers.values(), key=lambda answer: (answer.client, answer.number))
         return found, events
 
@@ -79,21 +104,26 @@ class Exchange:
             events.append(Event("dropout", "the message could not be handed over", lost.client))
         return sent
 
-    def _pull(self, ids: set[str], waiting: dict[str, Letter], events: list[Event]) -> list[Message]:
+    def _pull(
+        self, ids: set[str], waiting: dict[str, Letter], events: list[Event], most: int | None
+    ) -> list[Message]:
         try:
-            return list(self.grid.pull_messages(ids))
+            with capped(self.grid, most):
+                return list(self.grid.pull_messages(ids))
         except Exception as error:
             if _is_transport(error):
                 return []  # the SuperLink is away for a moment
+            large = isinstance(error, TooLarge)
+            why = str(error) if large else f"cannot be unpacked ({type(error).__name__})"
             for identity in ids:
                 letter = waiting.pop(identity)
-                why = f"reply rejected: cannot be unpacked ({type(error).__name__})"
-                events.append(Event("rejected", why, letter.client))
+                events.append(Event("rejected", f"reply rejected: {why}", letter.client))
             return []
 
     def _take(
-        self, reply: Message, waiting: dict[str, Letter], answers: dict[str, Answer], events: list[Event]
-    ) -> None:
+        self, reply: Message, waiting: dict[str, Letter], answers: dict[str, Answer], events: list[Event],
+        most: int | None,
+    ) -> None:  # fmt: skip
         identity = reply.metadata.reply_to_message_id
         if identity in answers:
             client = answers[identity].client
@@ -110,22 +140,27 @@ class Exchange:
                                 letter.client, {"code": reply.error.code}))  # fmt: skip
         elif reply.metadata.src_node_id != letter.message.metadata.dst_node_id:
             events.append(Event("rejected", "reply rejected: it comes from another node", letter.client))
+        elif most is not None and (size := size_of(reply)) > most:
+            why = f"reply rejected: takes {size} bytes; at most {most} can be right"
+            events.append(Event("rejected", why, letter.client))
         else:
             answers[identity] = Answer(letter.client, reply, letter.number, self.clock())
 
-    def _collect_late(self) -> list[Event]:
+    def _collect_late(self, most: int | None) -> list[Event]:
         """Take answers to earlier letters off the SuperLink's hands; they are noted, never used."""
         events = []
-        for identity, (client, round) in list(self._late.items()):
+        for identity, (client, round, until) in list(self._late.items()):
+            came, broken = False, False
             try:
-                came = list(self.grid.pull_messages({identity}))
-            except Exception:
-                came = []
-                del self._late[identity]
+                with capped(self.grid, most):
+                    found = list(self.grid.pull_messages({identity}))
+                came, broken = any(not reply.has_error() for reply in found), bool(found)
+            except Exception as error:
+                came, broken = isinstance(error, TooLarge), not _is_transport(error)
             if came:
+                events.append(Event("late", f"its answer to round {round} came too late", client))
+            if came or broken or self.clock() > until:
                 del self._late[identity]
-                if not came[0].has_error():
-                    events.append(Event("late", f"its answer to round {round} came too late", client))
         return events
 
 

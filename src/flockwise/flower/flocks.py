@@ -7,20 +7,21 @@ from typing import Any
 
 from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp import Grid
-from flwr.supercore import log
 
 from flockwise.engine import Evaluation
 from flockwise.errors import InputError
 from flockwise.flower.exchange import Exchange
+from flockwise.flower.internals import log
 from flockwise.flower.logs import log_round
+from flockwise.flower.pace import Pace
 from flockwise.flower.record_keys import RecordKeys
 from flockwise.flower.records import Layout
-from flockwise.flower.result import FlocksResult, collect, largest_model
+from flockwise.flower.result import FlocksResult, StoppedEarly, collect, largest_model
 from flockwise.flower.roster import Identity, Roster
 from flockwise.flower.run_directory import EvaluateFunction, RunDirectory
-from flockwise.flower.setup import Choices, make_server
+from flockwise.flower.setup import Choices, make_server, refuse_flowers_names
 from flockwise.flower.user_apps import UserApps
-from flockwise.flower.user_messages import UserMessages
+from flockwise.flower.user_messages import Settings, UserMessages
 from flockwise.messages import Event, RoundRecord
 from flockwise.runs.loop import Loop, Record
 from flockwise.runs.recording import recorded
@@ -46,8 +47,10 @@ class Flocks:
         aggregation: str | Mapping[str, Any] | None = None, seed: int = 0, start_with: int | None = None,
         start_timeout: float = 600.0, retries: int = 3, max_norm: float | None = None,
         weight_cap: float | None = 5.0, evaluate_every: int = 1, identity: Identity = "auto",
+        quorum: float = 0.5, patience: float = 3.0,
         keys: RecordKeys | None = None, terms: RecordKeys | None = None, **options: Any,
     ) -> None:  # fmt: skip
+        refuse_flowers_names(options)
         if not isinstance(clients, int) or isinstance(clients, bool):
             raise InputError(f"clients = {clients!r}: must be a whole number")
         self._choices = Choices(
@@ -59,49 +62,57 @@ class Flocks:
         self._start_with = clients if start_with is None else start_with
         if not 1 <= self._start_with <= clients:
             raise InputError(f"start_with = {start_with}: must lie between 1 and clients = {clients}")
-        for name, value, kind in (("start_timeout", start_timeout, (int, float)), ("retries", retries, int),
-                                  ("evaluate_every", evaluate_every, int)):  # fmt: skip
-            if not isinstance(value, kind) or isinstance(value, bool) or not value >= 0:
-                raise InputError(f"{name} = {value!r}: must be a number of at least 0")
+        for name, value, kind, least in (
+            ("start_timeout", start_timeout, (int, float), 0), ("retries", retries, int, 0),
+            ("evaluate_every", evaluate_every, int, 0), ("patience", patience, (int, float), 1),
+        ):  # fmt: skip
+            if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:
+                raise InputError(f"{name} = {value!r}: must be a number of at least {least}")
+        if not isinstance(quorum, int | float) or not 0 < quorum <= 1:
+            raise InputError(f"quorum = {quorum!r}: must be a share of the clients, above 0 and up to 1")
         self._keys = keys or terms or RecordKeys()  # `terms` is the older name
         if not isinstance(self._keys, RecordKeys):
             raise InputError(f"keys = {self._keys!r}: must be RecordKeys(...)")
         self._start_timeout, self._retries = start_timeout, retries
+        self._quorum, self._patience = quorum, patience
         self._roster = Roster(clients, identity)
 
     def start(
         self, grid: Grid, initial_arrays: ArrayRecord | Sequence[ArrayRecord], num_rounds: int = 3,
-        timeout: float = 3600.0, train_config: ConfigRecord | None = None,
-        evaluate_config: ConfigRecord | None = None, evaluate_fn: EvaluateFunction | None = None,
+        timeout: float = 3600.0, train_config: ConfigRecord | Settings | None = None,
+        evaluate_config: ConfigRecord | Settings | None = None, evaluate_fn: EvaluateFunction | None = None,
     ) -> FlocksResult:  # fmt: skip
         """Run to `num_rounds`, or go on to it; the same arguments as Flower's own `Strategy.start`.
 
-        `timeout` is how long a round waits for answers. Methods that start from several models take a list
-        of records, or make the others from the one they are given. `evaluate_fn` is shown the model of the
-        largest flock. A round that nobody answers is tried `retries` times more; then the run stops, with
-        everything saved.
+        `timeout` is how long a round waits for answers at most. Methods that start from several models take a
+        list of records, or make the others from the one they are given. `train_config` and `evaluate_config` may be
+        functions of the round. `evaluate_fn` is shown the model of the largest flock. A round that nobody answers
+        is tried `retries` times more; then the run stops, with everything saved: `StoppedEarly`.
         """
         given = [initial_arrays] if isinstance(initial_arrays, ArrayRecord) else list(initial_arrays)
         layout = Layout.of(given[0])
         config = self._choices.config(num_rounds)
         method = self._choices.method(config)
         messages = UserMessages(
-            self._roster, layout, self._keys, method.report, timeout, dict(train_config or {}),
-            dict(evaluate_config or {}),
+            self._roster, layout, self._keys, method.report, timeout, _settings(train_config),
+            _settings(evaluate_config),
         )  # fmt: skip
         with RunDirectory.open(self._path, config) as directory:
             if directory.identities:
                 self._roster.restore(directory.identities)
             vectors = [layout.vector(record) for record in given]
             server = make_server(config, method, layout, vectors, directory.state)
-            apps = UserApps(Exchange(grid), messages, self._retries, directory.samples)
+            exchange = Exchange(grid)
+            exchange.pace = Pace(self._quorum, self._patience)
+            apps = UserApps(exchange, messages, self._retries, directory.samples)
             loop = Loop(server, apps, directory.writer, _recorder(server, layout, directory, evaluate_fn))
             loop.evaluate_every, loop.on_round = self._choices.evaluate_every, log_round
             self._begin(server, apps, num_rounds)
             why = loop.run(num_rounds)
-            if why != "finished":
-                log(WARNING, "flockwise: %s; everything is saved", printable(why))
-            return collect(server, layout, self._roster, directory, why)
+            result = collect(server, layout, self._roster, directory, why)
+        if why != "finished":  # Flower must not call it completed
+            raise StoppedEarly(printable(why), result)
+        return result
 
     def _begin(self, server: Server, apps: UserApps, rounds: int) -> None:
         """Wait for clients, if there is anything left for them to do."""
@@ -115,6 +126,10 @@ class Flocks:
         apps.begin(wanted, self._start_timeout)
 
 
+def _settings(given: ConfigRecord | Settings | None) -> Settings:
+    return given if callable(given) else dict(given or {})
+
+
 def _recorder(
     server: Server, layout: Layout, directory: RunDirectory, evaluate_fn: EvaluateFunction | None
 ) -> Record:
@@ -122,7 +137,12 @@ def _recorder(
 
     def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
         if evaluate_fn:
-            directory.measured(closed.round, evaluate_fn(closed.round, largest_model(server, layout)))
+            try:
+                directory.measured(closed.round, evaluate_fn(closed.round, largest_model(server, layout)))
+            except Exception as error:  # what it would have measured is not worth the run
+                why = f"evaluate_fn raised {type(error).__name__}: {str(error)[:200]}"
+                log(WARNING, "flockwise: round %d: %s", closed.round, printable(why))
+                events = [*events, Event("unmeasured", why)]
         return recorded(closed, tested, None, frozenset(), events)
 
     return record

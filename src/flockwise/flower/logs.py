@@ -3,8 +3,7 @@
 import math
 from logging import INFO
 
-from flwr.supercore import log
-
+from flockwise.flower.internals import log
 from flockwise.runs.loop import Progress
 from flockwise.terminal import printable
 

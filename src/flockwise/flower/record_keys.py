@@ -1,7 +1,8 @@
 """What a user's ClientApp calls things."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeGuard
 
 from flwr.app import ArrayRecord, Message
 
@@ -11,6 +12,8 @@ from flockwise.errors import InputError
 ACCURACY = ("accuracy", "eval_accuracy", "eval_acc", "val_accuracy", "test_accuracy", "acc")
 LOSS = ("loss", "eval_loss", "val_loss", "test_loss", "test_logloss", "log_loss")
 TRAIN_LOSS = ("train_loss", "loss", "train_logloss")
+_LEGACY_SAMPLES = "num_examples"  # what Flower calls them for clients of its older interface
+_LEGACY_METRICS = ("fitres.metrics", "evaluateres.metrics")  # config records there, for they may hold text
 _MOST = 1 << 62  # a count above this is as wrong, and would fit no column
 
 
@@ -46,7 +49,7 @@ class RecordKeys:
 
     def count(self, message: Message) -> int:
         """How many samples the answer rests on."""
-        value = self.metric(message, (self.samples,))
+        value = self.metric(message, (self.samples, _LEGACY_SAMPLES))
         if value is None or value != int(value):
             raise InputError(f"its metrics hold no whole number {self.samples!r}")
         return min(max(int(value), -_MOST), _MOST)
@@ -54,11 +57,29 @@ class RecordKeys:
     def metric(self, message: Message, names: Sequence[str]) -> float | None:
         """The first of these metrics that the answer has."""
         for name in names:
-            for record in message.content.metric_records.values():
+            for record in _measured(message):
                 value = record.get(name)
-                if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e308:
+                if _is_number(value) and abs(value) < 1e308:
                     return float(value)
         return None
+
+    def unknown(self, message: Message, names: Sequence[str]) -> set[str]:
+        """Metrics of an answer that go nowhere: under none of these names, or no single numbers."""
+        known = {*names, self.samples, _LEGACY_SAMPLES}
+        return {
+            name for record in _measured(message) for name, value in record.items()
+            if name not in known or not _is_number(value)
+        }  # fmt: skip
+
+
+def _measured(message: Message) -> list[Mapping[str, Any]]:
+    content = message.content
+    legacy = [record for key, record in content.config_records.items() if key in _LEGACY_METRICS]
+    return [*content.metric_records.values(), *legacy]
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 Terms = RecordKeys  # its name before

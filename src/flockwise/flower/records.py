@@ -81,7 +81,12 @@ class Layout:
         parts = ((entry.stop - entry.start, entry.name.rpartition(".")[2]) for entry in self.entries)
         return joined_spans((length, last not in _STATISTICS) for length, last in parts)
 
-    def vector(self, record: ArrayRecord) -> Vector:
+    @property
+    def most_bytes(self) -> int:
+        """What a record of this layout takes at most, however wide its numbers are."""
+        return 16 * self.size + sum(16 * array.size for array in self.fixed.values())
+
+    def vector(self, record: Mapping[str, Array]) -> Vector:
         """The record's learned arrays, one after the other; InputError says what does not fit."""
         flat = np.empty(self.size, dtype=np.float32)
         for entry in self.entries:
@@ -97,7 +102,9 @@ class Layout:
             for e in self.entries
         }
         arrays = {
-            name: Array(np.ascontiguousarray(learned.get(name, self.fixed.get(name)))) for name in self.order
+            # Not `ascontiguousarray`, which makes a number without dimensions an array of one.
+            name: Array(np.asarray(learned[name] if name in learned else self.fixed[name], order="C"))
+            for name in self.order
         }
         return ArrayRecord(arrays)
 
@@ -117,15 +124,15 @@ def read_report(record: Mapping[str, Array], report: Report) -> dict[str, np.nda
     if set(record) != set(report.shapes):
         raise InputError(report.fault(record) or "")
     return {
-        name: read_array(record[name], shape, f"report {name}", np.float64)
+        name: read_array(record[name], shape, f"report {name}", np.float64, kinds="fiub")
         for name, shape in report.shapes.items()
     }
 
 
 def read_array(
-    array: Array, shape: tuple[int, ...], name: str, dtype: type[np.floating] = np.float32
+    array: Array, shape: tuple[int, ...], name: str, dtype: type[np.floating] = np.float32, kinds: str = "f"
 ) -> np.ndarray:
-    """A client's array in this dtype, if it is what it claims to be.
+    """A client's array in this dtype, if it is what it claims to be: numbers of these kinds (of dtypes).
 
     The header is read first and nothing larger than the expected shape is ever allocated.
     """
@@ -145,8 +152,9 @@ def read_array(
         raise InputError(f"array {name!r} is not a NumPy array") from error
     if found != shape:
         raise InputError(f"array {name!r} has shape {str(found)[:60]}, not {shape}")
-    if written.kind not in "fiub" or written.itemsize > 16:
-        raise InputError(f"array {name!r} has dtype {str(written)[:40]}, not numbers")
+    if written.kind not in kinds or written.itemsize > 16:
+        wanted = "floating point numbers" if kinds == "f" else "numbers"
+        raise InputError(f"array {name!r} has dtype {str(written)[:40]}, not {wanted}")
     body = array.data[stream.tell() :]
     if len(body) != count * written.itemsize:
         raise InputError(f"array {name!r} is cut off or too long: {len(body)} bytes for {count} numbers")

@@ -9,6 +9,7 @@ import numpy as np
 from flwr.app import ArrayRecord, MetricRecord
 from flwr.serverapp.strategy import Result
 
+from flockwise.errors import EngineError
 from flockwise.flower.records import Layout
 from flockwise.flower.roster import Roster
 from flockwise.server import Server
@@ -18,12 +19,21 @@ if TYPE_CHECKING:
     from flockwise.flower.run_directory import RunDirectory
 
 
+class StoppedEarly(EngineError):
+    """A run ended before its last round, or learned nothing; everything is saved. `result` is how far it came."""
+
+    def __init__(self, why: str, result: "FlocksResult") -> None:
+        super().__init__(f"{why}; everything is saved, and the same app goes on with {result.run}")
+        self.result = result
+
+
 @dataclass
 class FlocksResult(Result):
     """Flower's own result, with `arrays` the model most clients have, and the flocks.
 
     `models` are the distinct models in use; `model_of` and `flock_of` say by client name which of them, and
-    which flock, each client has (-1: none, or set apart). `state` is "finished", or why the run stopped.
+    which flock, each client has (-1: none, or set apart). `state` is "finished", or why the run stopped, in the
+    result that a `StoppedEarly` holds.
     """
 
     models: list[ArrayRecord] = field(default_factory=list)

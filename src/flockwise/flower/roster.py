@@ -6,11 +6,12 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from flwr.serverapp import Grid
 
 from flockwise.errors import EngineError, InputError
+from flockwise.flower.internals import Node, is_simulation, nodes_of
 from flockwise.messages import Event
 
 Identity = Literal["auto", "key", "partition"]
@@ -117,15 +118,12 @@ class Roster:
             raise InputError(f"clients = {self.places}: this run already has {len(self.members)}")
 
     def _members(self, grid: Grid) -> list[tuple[int, Member]]:
-        nodes: list[Any] = list(grid.get_nodes())
+        nodes = nodes_of(grid)
         if self.kind == "partition" or (self.kind == "auto" and is_simulation(grid)):
             # A simulation registers its nodes in the order of their partitions, with throw-away keys.
-            nodes.sort(key=lambda node: str(node.registered_at))
-            return [(n.node_id, Member(f"partition {i}", f"partition {i}")) for i, n in enumerate(nodes)]
-        return [
-            (node.node_id, _registered(node, self.kind))
-            for node in sorted(nodes, key=lambda n: int(n.node_id))
-        ]
+            nodes.sort(key=lambda node: node.registered)
+            return [(n.number, Member(f"partition {i}", f"partition {i}")) for i, n in enumerate(nodes)]
+        return [(node.number, _registered(node, self.kind)) for node in sorted(nodes, key=lambda n: n.number)]
 
     def _move(self, here: dict[str, tuple[int, Member]], known: dict[str, int], events: list[Event]) -> None:
         nodes = {known[identity]: node for identity, (node, _) in here.items() if identity in known}
@@ -147,20 +145,11 @@ class Roster:
             events.append(Event("refused", message, detail={"reason": why, "node": str(node)}))
 
 
-def is_simulation(grid: Grid) -> bool:
-    """Whether the grid is that of Flower's simulation."""
-    from flwr.superlink.grid.inmemory_grid import InMemoryGrid
-
-    return isinstance(grid, InMemoryGrid)
-
-
-def _registered(node: Any, kind: Identity) -> Member:
-    key = bytes(node.public_key)
-    if not key and kind == "key":
-        raise EngineError(f"node {node.node_id} has no key: start the SuperLink with --enable-supernode-auth")
-    identity = "key " + hashlib.sha256(key).hexdigest() if key else f"node {node.node_id}"
-    location = node.location if node.HasField("location") else None
-    return Member(identity, node.name if node.HasField("name") else "", location)
+def _registered(node: Node, kind: Identity) -> Member:
+    if not node.key and kind == "key":
+        raise EngineError(f"node {node.number} has no key: start the SuperLink with --enable-supernode-auth")
+    identity = "key " + hashlib.sha256(node.key).hexdigest() if node.key else f"node {node.number}"
+    return Member(identity, node.name, node.location)
 
 
 def _order(member: Member) -> tuple[object, ...]:

@@ -79,6 +79,32 @@ class Choices:
         }
 
 
+# What Flower's own strategies call it, and what to give instead.
+_FLOWERS_NAMES = {
+    "fraction_train": "fraction=... is the share of the clients that train in a round",
+    "fraction_fit": "fraction=... is the share of the clients that train in a round",
+    "fraction_evaluate": "all clients are evaluated every evaluate_every=... rounds; 0: never",
+    "min_train_nodes": "start_with=... clients must be online before round 1, and quorum=... must answer",
+    "min_evaluate_nodes": "start_with=... clients must be online before round 1, and quorum=... must answer",
+    "min_available_nodes": "start_with=... clients must be online before round 1",
+    "min_available_clients": "start_with=... clients must be online before round 1",
+    "weighted_by_key": "keys=RecordKeys(samples=...) names the metric that updates are weighted by",
+    "arrayrecord_key": "keys=RecordKeys(arrays=...) names the record",
+    "configrecord_key": "keys=RecordKeys(config=...) names the record",
+    "train_metrics_aggr_fn": "metrics are plain means over clients; open_run(run) has those of each client",
+    "evaluate_metrics_aggr_fn": "metrics are plain means over clients; open_run(run) has those of each client",
+    "on_fit_config_fn": "start(..., train_config=...) takes a function of the round",
+    "initial_parameters": "start(grid, initial_arrays) takes the first model",
+}
+
+
+def refuse_flowers_names(options: Mapping[str, Any]) -> None:
+    """An option of Flower's own strategies is answered with ours."""
+    for name in options:
+        if name in _FLOWERS_NAMES:
+            raise InputError(f"{name}: Flower's own strategies take it; here {_FLOWERS_NAMES[name]}")
+
+
 def make_server(
     config: Config, method: Method, layout: Layout, initial: Sequence[Vector], state: State | None
 ) -> Server:

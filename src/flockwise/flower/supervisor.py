@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flockwise.errors import EngineError, RunError
-from flockwise.flower.command import flwr
+from flockwise.flower.command import DETAILS, RUN, RUNS, STATUS, flwr
 from flockwise.store import Run, open_run
 from flockwise.terminal import printable
 
@@ -62,25 +62,25 @@ def submit(app: str | Path, superlink: str, run_config: str = "", home: Path | N
     """Submit an app; the number of its run."""
     more = ["--run-config", run_config] if run_config else []
     answer = flwr("run", str(app), superlink, *more, home=home)
-    return str(answer["run-id"])
+    return str(answer[RUN])
 
 
 def status(superlink: str, number: str, home: Path | None = None) -> str:
     """What the SuperLink says of a run, such as `running` or `finished:failed`."""
-    return str(_listed(superlink, number, home).get("status", "unknown"))
+    return str(_listed(superlink, number, home).get(STATUS, "unknown"))
 
 
 def _reason(superlink: str, number: str, home: Path | None) -> str:
     """What the SuperLink knows of why a run failed, in one line."""
     try:
-        told = str(_listed(superlink, number, home).get("status-details") or "")
+        told = str(_listed(superlink, number, home).get(DETAILS) or "")
     except EngineError:
         return ""
     return printable(told.strip().splitlines()[-1][:300]) if told.strip() else ""
 
 
 def _listed(superlink: str, number: str, home: Path | None) -> dict[str, Any]:
-    runs = flwr("list", superlink, "--run-id", number, home=home).get("runs") or [{}]
+    runs = flwr("list", superlink, "--run-id", number, home=home).get(RUNS) or [{}]
     return dict(runs[0])
 
 

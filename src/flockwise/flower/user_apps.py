@@ -1,18 +1,18 @@
 """The engine over a user's own ClientApp, by nothing but Flower's train and evaluate messages."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from logging import WARNING
 from typing import Any
 
 import numpy as np
-from flwr.supercore import log
 
 from flockwise.engine import Engine, Evaluation
 from flockwise.errors import EngineError, InputError
 from flockwise.flower.exchange import Answer, Exchange, Letter
+from flockwise.flower.internals import log
 from flockwise.flower.records import as_accuracy
-from flockwise.flower.user_messages import MALFORMED, UserMessages, round_of
+from flockwise.flower.user_messages import LEGACY, MALFORMED, UserMessages, round_of
 from flockwise.messages import Event, Plan, Replies, Scores, Task
 from flockwise.terminal import printable
 from flockwise.types import Mask, Models, Rows
@@ -31,6 +31,7 @@ class UserApps(Engine):
     retries: int | None = 3
     samples: dict[int, int] = field(default_factory=dict)  # what each client last trained on
     _heard: list[Event] = field(default_factory=list)
+    _remarked: set[str] = field(default_factory=set)  # what is told only once
 
     def __post_init__(self) -> None:
         self.roster = self.messages.roster
@@ -46,8 +47,16 @@ class UserApps(Engine):
             if event.kind == "refused":  # told at once: the round may never close
                 log(WARNING, "flockwise: %s", printable(event.message))
         self._heard += changes if self.roster.nodes else [*changes, Event("away", _AWAY)]
+        pace = self.exchange.pace
+        pace.turn += 1
+        for event in changes:
+            if event.kind == "returned" and event.client is not None:
+                pace.forget(event.client)
+        awake = [client for client in self.roster.nodes if not pace.resting(client)]
+        if not awake:
+            pace.wake()
         mask = np.zeros(self.roster.places, dtype=bool)
-        mask[list(self.roster.nodes)] = True
+        mask[awake or list(self.roster.nodes)] = True
         return mask
 
     def wait(self) -> None:
@@ -84,7 +93,7 @@ class UserApps(Engine):
         several = [task for task in plan.tasks if len(task.models) > 1]
         chosen = self._choose(replace(plan, tasks=tuple(several))) if several else {}
         replies = []
-        for answer in self._asked(self.messages.trainings(plan, chosen)):
+        for answer in self._asked(lambda: self.messages.trainings(plan, chosen)):
             try:
                 reply = self.messages.reply(plan, answer, chosen.get(answer.client, 0))
             except MALFORMED as error:
@@ -98,7 +107,7 @@ class UserApps(Engine):
     def validate(self, plan: Plan) -> list[Scores]:
         """An evaluate message for each client and model; who does not answer all of them is left out."""
         heard: dict[int, dict[int, Answer]] = {}
-        for answer in self._asked(self.messages.evaluations(plan)):
+        for answer in self._asked(lambda: self.messages.evaluations(plan)):
             heard.setdefault(answer.client, {})[answer.number] = answer
         scores = []
         for task in plan.tasks:
@@ -114,7 +123,7 @@ class UserApps(Engine):
         online = sorted(self.roster.nodes)
         plan = Plan(round, "validate", models, tuple(Task(client, (int(rows[client]),)) for client in online))
         found = Evaluation(np.full(len(rows), np.nan), np.full(len(rows), np.nan))
-        for answer in self._asked(self.messages.evaluations(plan)):
+        for answer in self._asked(lambda: self.messages.evaluations(plan)):
             try:
                 accuracy, found.loss[answer.client] = self.messages.score(answer)
                 found.accuracy[answer.client] = as_accuracy(accuracy)
@@ -141,7 +150,30 @@ class UserApps(Engine):
             self._heard.append(Event("unchosen", message, detail={"clients": silent}))
         return chosen
 
-    def _asked(self, letters: Iterable[Letter]) -> list[Answer]:
-        answers, events = self.exchange.ask(list(letters), self.messages.timeout)
+    def _asked(self, letters: Callable[[], Iterable[Letter]]) -> list[Answer]:
+        """Answers to these letters; clients of Flower's older interface are written to once more, in its words."""
+        answers, events = self._exchanged(letters())
+        older = {e.client for e in events if _is_legacy(e) and e.client is not None} - self.messages.legacy
+        if older:
+            self.messages.legacy.update(older)
+            events = [event for event in events if not (_is_legacy(event) and event.client in older)]
+            more, heard = self._exchanged(letter for letter in letters() if letter.client in older)
+            answers = sorted([*answers, *more], key=lambda answer: (answer.client, answer.number))
+            events += [
+                Event("legacy", "speaks Flower's older interface (NumPyClient)", c) for c in sorted(older)
+            ]
+            events += heard
         self._heard += events
+        for word, message in self.messages.remarks(answers):
+            if word not in self._remarked:
+                self._remarked.add(word)
+                self._heard.append(Event(word, message))
         return answers
+
+    def _exchanged(self, letters: Iterable[Letter]) -> tuple[list[Answer], list[Event]]:
+        return self.exchange.ask(list(letters), self.messages.timeout, self.messages.most)
+
+
+def _is_legacy(event: Event) -> bool:
+    """Whether a client failed for want of the records of the older interface."""
+    return event.kind == "dropout" and any(names[0] in event.message for names in LEGACY)
