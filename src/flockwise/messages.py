@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from ipaddress import ip_address
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -144,6 +144,15 @@ class RoundRecord:
     facts: Mapping[str, float]  # one number each: flocks, alpha_cross, modularity, ...
     arrays: Mapping[str, np.ndarray]  # per client, or client by client
     events: tuple[Event, ...]
+
+
+class Vouched(list[tuple[Any, object]]):
+    """Pairs of a client and its answer from an engine that made them itself: the server's own data may be among them."""
+
+
+def bound(answers: Iterable[object]) -> Vouched:
+    """Answers under the numbers that they say they come from: only where you know who made them."""
+    return Vouched((getattr(answer, "client", None), answer) for answer in answers)
 
 
 def origin(address: object, hour: object, user: object) -> tuple[float, float, float]:

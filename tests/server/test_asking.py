@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flockwise.aggregation import mean
-from flockwise.messages import Plan
+from flockwise.messages import Plan, bound
 from flockwise.stages import FREE, QUARANTINED, UNPLACED, Method, average, chain, place, stage, train
 from flockwise.stages.place import scoring_plan
 from flockwise.stages.stage import Stage, ask
@@ -59,7 +59,7 @@ def test_replies_of_clients_that_were_away_are_turned_away():
     server = make_server("fedavg", len(GROUPS), DIMENSION)
     everyone = ENGINE.replies(server.ask())
     server.ask(present=present(4))
-    record = server.tell(everyone)
+    record = server.tell(bound(everyone))
     assert [(event.kind, event.client) for event in record.events] == [("rejected", 4)]
     assert record.arrays["trained"].tolist() == present(4).tolist()
 
@@ -76,7 +76,7 @@ def test_who_is_there_does_not_matter_once_the_round_has_heard_from_somebody():
     server = make_server("flic", len(GROUPS), DIMENSION, options={"warmup": 2, "follow": 0.1})
     while True:
         plan = server.ask(present=present(1))
-        if server.tell(ENGINE.replies(plan)) is None:
+        if server.tell(bound(ENGINE.replies(plan))) is None:
             break
     asked = server.ask(present=present(0, 1, 2))
     assert asked.kind == "validate"
@@ -132,7 +132,7 @@ def test_what_was_done_by_hand_in_a_round_that_failed_can_be_undone_before_it_is
     assert server.tell(ENGINE.train(server.ask())) is None
     server.quarantine(3)
     with pytest.raises(Fails):
-        server.tell(ENGINE.validate(server.ask()))
+        server.tell(bound(ENGINE.validate(server.ask())))
     assert server.state.apart[3] == QUARANTINED
     server.release(3)
     round_of(server, ENGINE)
@@ -153,7 +153,7 @@ def test_a_client_set_apart_between_asking_and_telling_takes_no_part():
     server = make_server("fedavg", len(GROUPS), DIMENSION)
     replies = ENGINE.replies(server.ask())
     server.quarantine(6)
-    record = server.tell(replies)
+    record = server.tell(bound(replies))
     assert [(event.kind, event.client) for event in record.events] == [("rejected", 6)]
     assert server.state.apart[6] == QUARANTINED and server.state.labels[6] == UNPLACED
     assert 6 not in clients_of(server.ask())
@@ -178,7 +178,7 @@ def test_a_client_set_apart_between_training_and_validation_of_a_round_stays_apa
     question = server.ask()
     getattr(server, action)(6)
     assert server.ask() is question, "the round goes on"
-    record = server.tell(ENGINE.validate(question))
+    record = server.tell(bound(ENGINE.validate(question)))
     assert record.arrays["apart"][6] == value and record.arrays["flock"][6] == UNPLACED
     assert server.state.apart[6] == value and 6 not in clients_of(server.ask())
 
@@ -189,7 +189,7 @@ def test_a_client_released_between_training_and_validation_of_a_round_stays_free
     server.quarantine(6)
     assert server.tell(ENGINE.train(server.ask())) is None
     server.release(6)
-    record = server.tell(ENGINE.validate(server.ask()))
+    record = server.tell(bound(ENGINE.validate(server.ask())))
     assert record.arrays["apart"][6] == FREE and record.arrays["flock"][6] == 0
     assert 6 in clients_of(server.ask())
 
@@ -199,7 +199,7 @@ def test_what_was_done_by_hand_is_done_once():
     server = make_server(method, 10, DIMENSION)
     server.tell(ENGINE.train(server.ask()))
     server.quarantine(6)
-    server.tell(ENGINE.validate(server.ask()))
+    server.tell(bound(ENGINE.validate(server.ask())))
     server.release(6)
     round_of(server, ENGINE)
     assert server.state.apart[6] == FREE

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flockwise.messages import Plan, Reply, Scores, Task
+from flockwise.messages import Plan, Reply, Scores, Task, bound
 from flockwise.server import Gate
 from flockwise.testing.fakes import FakeEngine, goals_of, round_of
 from tests.server.methods import make_server
@@ -136,11 +136,11 @@ SCORES = Plan(3, "validate", np.zeros((2, 4), np.float32), (Task(0, (0, 1)), Tas
     ],
 )
 def test_hostile_scores_are_turned_away(score, reason):
-    verdict = Gate(4).admit(SCORES, [score, Scores(1, 3, (0.1, 0.2), 5)])
+    verdict = Gate(4).admit(SCORES, bound([score, Scores(1, 3, (0.1, 0.2), 5)]))
     assert [s.client for s in verdict.admitted] == [1]
     assert len(verdict.rejected) == 1 and reason in verdict.rejected[0][1]
 
 
 def test_a_client_without_validation_data_may_say_so():
     nothing = Scores(0, 3, (float("nan"), float("nan")), 0)
-    assert Gate(4).admit(SCORES, [nothing]).admitted == (nothing,)
+    assert Gate(4).admit(SCORES, bound([nothing])).admitted == (nothing,)

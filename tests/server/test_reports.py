@@ -9,7 +9,7 @@ import flockwise
 from flockwise.aggregation import mean
 from flockwise.engine import ClientWork, LocalEngine
 from flockwise.errors import InputError
-from flockwise.messages import Replies
+from flockwise.messages import Replies, bound
 from flockwise.models import build
 from flockwise.server import Server
 from flockwise.stages import Method, Report, average, chain, stage, train
@@ -40,7 +40,7 @@ def told(report_of):
     method, seen = listening()
     server = Server(method, np.zeros((1, DIMENSION), np.float32), CLIENTS)
     fine = [replace(reply, report={"counts": FINE + reply.client}) for reply in ENGINE.replies(server.ask())]
-    return server.tell([replace(r, report=report_of(r)) if r.client == 2 else r for r in fine]), seen
+    return server.tell(bound(replace(r, report=report_of(r)) if r.client == 2 else r for r in fine)), seen
 
 
 WRONG = {
@@ -113,7 +113,7 @@ def test_columns_are_checked_like_single_replies():
 def test_a_method_that_asks_for_nothing_does_not_mind_what_it_is_told():
     server = Server(listening(None)[0], np.zeros((1, DIMENSION), np.float32), CLIENTS)
     replies = [replace(reply, report={"x": "y"}) for reply in ENGINE.replies(server.ask())]
-    assert server.tell(replies).events == ()
+    assert server.tell(bound(replies)).events == ()
 
 
 @pytest.mark.parametrize("shapes", [{}, {"a": (0,)}, {"a": (MOST_NUMBERS,), "b": (1,)}])

@@ -41,7 +41,7 @@ def test_columns_in_another_order_come_out_by_client_number() -> None:
 def stacked(updates: list[np.ndarray]) -> np.ndarray:
     tasks = tuple(Task(client, (0,)) for client in range(len(updates)))
     plan = Plan(1, "train", np.zeros((1, 4), dtype=np.float32), tasks)
-    replies = [Reply(client, 1, update, 10) for client, update in enumerate(updates)]
+    replies = [(client, Reply(client, 1, update, 10)) for client, update in enumerate(updates)]
     return batch_of(plan, Gate(4).admit(plan, replies).admitted).updates
 
 

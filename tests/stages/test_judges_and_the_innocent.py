@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flockwise as fw
-from flockwise.messages import Event, Plan, Replies, Scores
+from flockwise.messages import Event, Plan, Replies, Scores, bound
 from flockwise.server import Server
 from flockwise.stages.schedule import FOUND, Looked
 from flockwise.stages.state import FREE, QUARANTINED
@@ -40,7 +40,7 @@ def judged(
         )
     )
     while record is None:
-        record = server.tell(_scored(server.ask(), accuracies))
+        record = server.tell(bound(_scored(server.ask(), accuracies)))
     return server, list(record.events)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flockwise.config.resolving import resolve
-from flockwise.config.sections import Config
+from flockwise.config.sections import Config, OpenSection
 from flockwise.errors import ConfigError
 from flockwise.options import validated
 
@@ -38,7 +38,8 @@ def parse_config(
 
 def _said(content: Mapping[str, Any], overrides: Iterable[str]) -> Config:
     merged = _copy(content)
-    for override in overrides:
+    # Names first: another piece has other options, which may be set as well.
+    for override in sorted(overrides, key=lambda said: not said.partition("=")[0].strip().endswith(".name")):
         _override(merged, override)
     return validated(Config, merged)
 
@@ -57,7 +58,17 @@ def _override(content: dict[str, Any], override: str) -> None:
         place = place.setdefault(section, {})
         if not isinstance(place, dict):
             raise ConfigError(f"--set {override}: {section} is not a section")
+    if last == "name" and place.get("name", value) != value:
+        _forget_options(sections, place)
     place[last] = value
+
+
+def _forget_options(sections: list[str], place: dict[str, Any]) -> None:
+    """Another piece is named: what was said of the other one's own options is not for it."""
+    kind = Config.model_fields[sections[0]].annotation if sections[0] in Config.model_fields else None
+    if len(sections) == 1 and isinstance(kind, type) and issubclass(kind, OpenSection):
+        for option in [key for key in place if key not in kind.model_fields]:
+            del place[option]
 
 
 def _copy(value: Any) -> Any:

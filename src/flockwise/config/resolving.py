@@ -126,20 +126,15 @@ def _aggregation(config: Config, directory: Path | None) -> Config:
         raise ConfigError(
             f"root.samples = 0: aggregation.name = {rule.name!r} needs clean data on the server, such as 100"
         )
-    _enough_clients(config, rule, directory)
     steps = [PreAggregation.model_validate({"name": step.name, **step.options}) for step in rule.before]
     section = config.aggregation.model_copy(update={"before": steps})
     return _with(config.model_copy(update={"aggregation": section}), "aggregation", dict(rule.options))
 
 
-def _enough_clients(config: Config, rule: Rule, directory: Path | None) -> None:
+def _enough_clients(config: Config, rule: Rule) -> None:
     """Whether as many clients take part as the rule needs to keep its promise."""
     clients, attackers = config.split.clients, config.aggregation.attackers
-    if (
-        clients is None
-        or config.strategy.name == OWN
-        or not find_strategy(config.strategy.name, directory).rule_sees_all
-    ):
+    if clients is None:
         return
     taking_part = max(round(clients * config.sampling.fraction), 1)
     expected = int((attackers if attackers < 1 else attackers / clients) * taking_part + 1e-9)
@@ -161,9 +156,11 @@ def _strategy(config: Config, directory: Path | None) -> Config:
     options = strategy.resolved(config.strategy.parameters, "strategy.")
     if config.aggregation.name != OWN:
         try:
-            rule_of(config, directory)
+            rule = rule_of(config, directory)
         except (ConfigError, PluginError):
             return config  # told already
+        if strategy.rule_sees_all:
+            _enough_clients(config, rule)
         method_of(config, directory)  # choices that do not go together are told here, never in mid-run
     if options.get("judge") == "root" and not config.root.samples:
         raise ConfigError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from flockwise.engine import Engine, Evaluation
 from flockwise.errors import EngineError
-from flockwise.messages import Event, Replies, RoundRecord
+from flockwise.messages import Event, Replies, RoundRecord, bound
 from flockwise.runs.hazards import Hazards
 from flockwise.server import Server
 from flockwise.store import RunWriter
@@ -163,7 +163,7 @@ def one_round(
             replies, lost_again = hazards.replies(engine.train(plan), server.state)
             lost, record = [*lost, *lost_again], server.tell(replies)
         else:
-            record = server.tell(hazards.scores(engine.validate(plan)))
+            record = server.tell(bound(hazards.scores(engine.validate(plan))))
     return record, [*events, *lost]
 
 

@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from flockwise.messages import Plan, Replies, Reply, Scores
+from flockwise.messages import Plan, Replies, Reply, Scores, Vouched
 from flockwise.stages.report import Report
 
 LONGEST = 1e15  # squares of such updates still fit in float32, and so do sums of many
+
+
+# What clients answered: an engine's columns, or pairs of the number of the client, as whoever drives the server has
+# made sure of it, and what that client sent.
+Answers = Replies | Iterable[tuple[int, object]]
 
 
 @dataclass(frozen=True)
@@ -34,15 +39,16 @@ class Gate:
     max_samples: int = 10_000_000
     report: Report | None = None
 
-    def admit(self, plan: Plan, replies: Replies | Iterable[object]) -> Verdict:
+    def admit(self, plan: Plan, replies: Answers) -> Verdict:
         """Sort replies to a plan into admitted and rejected."""
         if isinstance(replies, Replies) and plan.kind == "train":
             return self._admit_columns(plan, replies)
         admitted: dict[int, Any] = {}
         rejected: list[tuple[int | None, str]] = []
-        for reply in [replies] if isinstance(replies, Replies) else replies:
-            client: Any = getattr(reply, "client", None)
-            why = self._fault(plan, reply, client, admitted)
+        for answer in [replies] if isinstance(replies, Replies) else replies:
+            client: Any
+            client, reply = answer if isinstance(answer, tuple) and len(answer) == 2 else (None, answer)
+            why = _unbound(client, answer, replies) or self._fault(plan, reply, client, admitted)
             if why:
                 rejected.append((_id(client), why))
             else:
@@ -74,19 +80,21 @@ class Gate:
 
     def _fault(self, plan: Plan, reply: Any, client: Any, admitted: Mapping[int, Any]) -> str | None:
         """Why a reply may not enter; None if it may."""
-        stranger = self._stranger(plan, reply)
+        stranger = self._stranger(plan, reply, client)
         if stranger or client in admitted:
             return stranger or "answered twice; the first answer counts"
         check = self._training_fault if plan.kind == "train" else self._scores_fault
         return check(reply, plan.offers[client])
 
-    def _stranger(self, plan: Plan, reply: object) -> str | None:
+    def _stranger(self, plan: Plan, reply: object, client: Any) -> str | None:
         """Why a reply is no answer to this plan at all."""
         wanted = Reply if plan.kind == "train" else Scores
         if not isinstance(reply, wanted):
             return f"not a {wanted.__name__}"
-        if not _is_whole(reply.client) or reply.client not in plan.offers:
+        if not _is_whole(client) or client not in plan.offers:
             return "was not asked"
+        if reply.client != client:
+            return f"says that it comes from client {reply.client!s:.20}"
         if not _is_whole(reply.round) or reply.round != plan.round:
             return f"answers round {reply.round!s:.20}, this is round {plan.round}"
         return None
@@ -126,6 +134,14 @@ class Gate:
         if not _is_whole(reply.samples) or not 0 <= reply.samples <= self.max_samples:
             return f"claims {reply.samples!s:.20} samples"
         return None
+
+
+def _unbound(client: object, answer: object, answers: object) -> str | None:
+    """Whether nobody vouches for who sent this; the server's own data comes from an engine or not at all."""
+    if not isinstance(answer, tuple):
+        return "nobody says whose it is: tell pairs of a client and its reply"
+    own = _is_whole(client) and client < 0  # type: ignore[operator]
+    return "was not asked" if own and not isinstance(answers, Vouched) else None
 
 
 def _norm(update: np.ndarray) -> float:

@@ -8,14 +8,13 @@ Nothing here trains, waits, reads, writes or prints, so a simulator, Flower, a t
 drive the same object, and the state after a round is all there is to save.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from flockwise.errors import InputError
-from flockwise.messages import Event, Plan, Replies, RoundRecord
-from flockwise.server.gate import Gate
+from flockwise.messages import Event, Plan, RoundRecord
+from flockwise.server.gate import Answers, Gate
 from flockwise.stages.method import Method
 from flockwise.stages.stage import Admitted, Round, Setting, Steps
 from flockwise.stages.state import CONFIRMED, FREE, QUARANTINED, UNPLACED, State, first_state
@@ -72,8 +71,12 @@ class Server:
             self._plan, self._told = next(self._steps), False
         return self._plan
 
-    def tell(self, replies: Replies | Iterable[object]) -> RoundRecord | None:
-        """Take the answers to the last plan; the record of the round, once it is closed."""
+    def tell(self, replies: Answers) -> RoundRecord | None:
+        """Take the answers to the last plan; the record of the round, once it is closed.
+
+        Answers are pairs (client, reply), or an engine's columns. The number is what you have made sure of, by a key or a
+        connection; a reply that says it comes from another client is rejected.
+        """
         plan = self.ask(self._present)
         assert self._steps is not None
         verdict = self.gate.admit(plan, replies)

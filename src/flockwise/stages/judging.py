@@ -25,27 +25,27 @@ JudgeRatio = Annotated[float, Field(gt=0, le=1), "hostile below this share of th
 
 @dataclass(frozen=True)
 class AfterFound(Schedule):
-    """Every round after the one in which flocks were looked for with a result, be it one flock; or from `at_latest` on."""
+    """Every round after the one in which flocks were looked for with a result, be it one flock; or from a round on."""
 
-    at_latest: int = 10
+    at_latest: int | None = None
 
     def look(self, state: State, round: int) -> bool:
         """Once there has been time to find flocks."""
         found = FOUND.get(state)
-        return round > (found.round if found else self.at_latest)
+        since = found.round if found else self.at_latest
+        return since is not None and round > since
 
 
-def watch_flocks(judge: JudgeName) -> Stage:
+def watch_flocks(judge: JudgeName, at_latest: int | None = None) -> Stage:
     """Look inside each flock again in every round, and split off who turns against the others.
 
     A judge that looked only once would never see clients that behave until flocks are found. A split costs the
     innocent nothing: whoever is of another kind has a flock of its own. Put it before the replies are averaged.
+    `at_latest` is for methods that may never find flocks: from that round on, everybody counts as one.
     """
-    return (
-        nothing
-        if judge == "none"
-        else split_flocks(this_round, Bipartition(cohesion=0.1), all_go_on, AfterFound())
-    )
+    if judge == "none":
+        return nothing
+    return split_flocks(this_round, Bipartition(cohesion=0.1), all_go_on, AfterFound(at_latest))
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def flic(
         chain(
             train(sample),  # l.4, and l.18 inside each flock
             newest.remember,  # l.7
-            guards.watch_flocks(judge),
+            guards.watch_flocks(judge, 4 * patience if warmup == "auto" else None),
             average(rule),  # l.9, and l.22 inside each flock
             # l.10-16: each flock starts from w_T
             find_flocks(newest, communities, WhenStable(patience) if warmup == "auto" else once(warmup)),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from flockwise.engine import Engine, Evaluation
-from flockwise.messages import Plan, Replies, Reply, RoundRecord, Scores, Task
+from flockwise.messages import Plan, Replies, Reply, RoundRecord, Scores, Task, bound
 from flockwise.rng import generator
 from flockwise.server import Server
 from flockwise.types import Models, Rows
@@ -90,9 +90,9 @@ def round_of(server: Server, engine: FakeEngine, spoil: Spoil | None = None) -> 
     while True:
         plan = server.ask()
         if plan.kind == "validate":
-            record = server.tell(engine.validate(plan))
+            record = server.tell(bound(engine.validate(plan)))
         else:
-            record = server.tell(spoil(engine.replies(plan)) if spoil else engine.train(plan))
+            record = server.tell(bound(spoil(engine.replies(plan))) if spoil else engine.train(plan))
         if record is not None:
             return record
 

@@ -28,7 +28,7 @@ def two_clients(case: str, seed: int) -> dict[str, list[float]]:
     while server.round < ROUNDS:
         plan = server.ask()
         own = [_trained(float(plan.models[0, 0]), *samples) for samples in data]
-        server.tell([_reply(plan, client, weight) for client, weight in enumerate(own)])
+        server.tell([(client, _reply(plan, client, weight)) for client, weight in enumerate(own)])
         values = (float(server.state.models[0, 0]), own[0], own[1], abs(own[0] - own[1]))
         for name, value in zip(curves, values, strict=True):
             curves[name].append(round(value, 4))
