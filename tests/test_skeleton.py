@@ -1,4 +1,4 @@
-"""What the skeleton promises: short strategies, a server that knows no paper, an API that tools see, pages that are current."""
+"""What the skeleton promises: short strategies, a server that knows no paper, tools that see the API, current pages."""
 
 import ast
 import io

@@ -13,7 +13,9 @@ def test_a_person_sets_a_client_apart_and_lets_it_back_in(tmp_path: Path) -> Non
     path, rounds = tmp_path / "run", iter([False, False, True])
     flockwise.run(with_changes(), out=path, stop=lambda: next(rounds, True))
     told = CliRunner().invoke(app, ["quarantine", str(path), "2", "5"])
-    assert told.exit_code == 0 and "client 2, client 5, from the round after `flockwise resume`" in told.output
+    assert (
+        told.exit_code == 0 and "client 2, client 5, from the round after `flockwise resume`" in told.output
+    )
     assert flockwise.resume(path, rounds=4).apart == [2, 5]
     assert CliRunner().invoke(app, ["release", str(path), "2"]).exit_code == 0
     assert CliRunner().invoke(app, ["confirm", str(path), "5"]).exit_code == 0
