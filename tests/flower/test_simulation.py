@@ -67,3 +67,23 @@ def test_an_unmodified_app_on_ray_has_its_partitions_as_clients(tmp_path):
     assert names == [f"partition {p}" for p in range(6)]
     labels = found.checkpoint()["labels"]
     assert np.array_equal(labels == labels[0], [True, False] * 3)
+
+
+def test_an_app_of_the_older_interface_on_ray(tmp_path):
+    from flwr.clientapp import ClientApp
+    from flwr.simulation import run_simulation
+
+    from .test_older_apps import client_fn
+
+    server = ServerApp()
+
+    @server.main()
+    def main(grid: Grid, context: Context) -> None:
+        flocks = Flocks("fedavg", clients=3, run=tmp_path / "run")
+        flocks.start(grid, apps.numpy_start(), num_rounds=2, train_config={"lr": 0.2})
+
+    backend = {"client_resources": {"num_cpus": 1, "num_gpus": 0.0}, "init_args": {"num_cpus": 1}}
+    run_simulation(server, ClientApp(client_fn=client_fn), 3, backend_config=backend)
+    found = open_run(tmp_path / "run")
+    assert found.state == "finished" and found.array("trained")[1].all()
+    assert not [event for event in found.events if event.kind == "dropout"]
