@@ -97,3 +97,33 @@ def test_certificates_are_for_loopback_and_secrets_for_their_owner(tmp_path):
     assert all(path.stat().st_mode & 0o077 == 0 for path in Path(tmp_path).iterdir())
     with pytest.raises(FileExistsError):
         make_node_key(tmp_path / "node")
+
+
+def test_certificates_are_made_for_the_names_that_nodes_use_and_never_overwritten(tmp_path):
+    pytest.importorskip("flwr", reason="needs flockwise[flower]")
+    from cryptography import x509
+
+    words = [
+        "flower",
+        "certificates",
+        str(tmp_path / "etc"),
+        "--name",
+        "fl.example.org",
+        "--name",
+        "10.0.0.7",
+    ]
+    assert CliRunner().invoke(app, [*words, "--days", "90"]).exit_code == 0
+    server = x509.load_pem_x509_certificate((tmp_path / "etc" / "server.pem").read_bytes())
+    names = server.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost", "fl.example.org"]
+    assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "10.0.0.7"]
+    assert (server.not_valid_after_utc - server.not_valid_before_utc).days == 90
+    assert sorted(path.name for path in (tmp_path / "etc").iterdir()) == [
+        "ca.crt",
+        "server.key",
+        "server.pem",
+    ]
+    before = (tmp_path / "etc" / "server.key").read_bytes()
+    again = CliRunner().invoke(app, words)
+    assert isinstance(again.exception, InputError) and "would be overwritten" in str(again.exception)
+    assert (tmp_path / "etc" / "server.key").read_bytes() == before

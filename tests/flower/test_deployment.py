@@ -158,6 +158,23 @@ def check_a_config_gives_the_same_bits_as_on_the_local_engine(deployment, tmp_pa
     np.testing.assert_array_equal(local.facts["accuracy"], there.facts["accuracy"])
 
 
+def check_a_run_that_learns_nothing_is_a_failed_one_for_flower_too(deployment, tmp_path):
+    app = tmp_path / "app"
+    shutil.copytree(EXAMPLE, app)
+    client = app / "clinics" / "client.py"
+    broken = client.read_text().replace(
+        "    metrics = ", '    raise ValueError("no data")\n    metrics = ', 1
+    )
+    client.write_text(broken)
+    run = tmp_path / "run"
+    job = Supervised(app, deployment, run, settings(run, "fedavg", '{"retries": 0}', 2, 60))
+    found = job.end()
+    assert found.state == "stopped" and "no data" in found.about["error"]
+    number = job.said[0].split()[-1]
+    (listed,) = flwr("list", "local", "--run-id", number, home=deployment.home)["runs"]
+    assert listed["status"] == "finished:failed" and "no data" in listed["status-details"]
+
+
 def check_strangers_are_kept_out(deployment, tmp_path):
     assert alive(deployment.processes["superlink"])
     for path in [deployment.folder, deployment.folder / "keys", deployment.folder / "server.key"]:
@@ -182,7 +199,8 @@ def check_strangers_are_kept_out(deployment, tmp_path):
 
 def test_a_deployment_with_tls_and_keys(deployment, example, tmp_path):
     """One test, for one deployment: starting it costs as much as any of the checks."""
-    for number, check in enumerate((check_strangers_are_kept_out, check_a_config_gives_the_same_bits_as_on_the_local_engine,
+    for number, check in enumerate((check_strangers_are_kept_out, check_a_run_that_learns_nothing_is_a_failed_one_for_flower_too,
+                                    check_a_config_gives_the_same_bits_as_on_the_local_engine,
                                     check_a_killed_serverapp_goes_on_to_the_right_flocks_and_the_same_bits,
                                     check_a_dead_node_and_a_hostile_one_cost_only_their_own_replies)):  # fmt: skip
         folder = tmp_path / str(number)

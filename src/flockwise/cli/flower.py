@@ -54,6 +54,26 @@ def down(folder: Path) -> None:
 
 
 @flower.command()
+@click.argument("folder", type=FOLDER)
+@click.option(
+    "--name", "names", multiple=True, required=True, help="A name or address by which nodes reach the server."
+)
+@click.option(
+    "--days", type=click.IntRange(min=1), default=365, show_default=True, help="How long they hold."
+)
+def certificates(folder: Path, names: tuple[str, ...], days: int) -> None:
+    """Make an authority of your own and a certificate of the server in FOLDER, for TLS between nodes and server.
+
+    ca.crt goes to every node; server.pem and server.key stay on the server. The authority's key is thrown away, so
+    nobody can make another certificate that your nodes believe: when it runs out, make and hand out all anew.
+    """
+    _certificates(folder, names, days)
+    click.echo(
+        f"ca.crt, server.pem and server.key in {folder}, for {', '.join(names)}; they hold {days} days"
+    )
+
+
+@flower.command()
 @click.argument("app", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("superlink")
 @click.option("--run", "run_path", type=click.Path(path_type=Path), required=True,
@@ -94,6 +114,25 @@ def submit_config(config: Path, out: Path | None, overrides: tuple[str, ...]) ->
 def _told(run: "Run") -> str:
     why = run.about.get("error", "") if run.state != "finished" else ""
     return f"{run.state}: {len(run.rounds)} rounds" + (f"; {printable(why)}" if why else "")
+
+
+def _certificates(folder: Path, names: tuple[str, ...], days: int) -> None:
+    from flockwise.errors import EngineError, InputError
+
+    try:
+        from flockwise.flower.certificates import make_certificates
+    except ModuleNotFoundError as error:
+        raise EngineError('Flower is not installed; pip install "flockwise[flower]"') from error
+    there = [name for name in ("ca.crt", "server.pem", "server.key") if (folder / name).exists()]
+    if there:
+        raise InputError(
+            f"{folder}: {', '.join(there)} would be overwritten; choose another folder, or move it away"
+        )
+    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+    try:
+        make_certificates(folder, names, days)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"--name {' '.join(names)}, --days {days}: {error}") from error
 
 
 def _deployment(folder: Path, nodes: int, data: Path | None) -> None:

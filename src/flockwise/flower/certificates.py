@@ -1,8 +1,9 @@
-"""Certificates and node keys for a deployment on this machine, made fresh and readable by their owner alone."""
+"""Certificates and node keys of a deployment, made fresh and readable by their owner alone."""
 
 import datetime
 import ipaddress
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography import x509
@@ -11,24 +12,25 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 _DAYS = 30  # a deployment for trying does not need long-lived secrets
+_HERE = ("localhost", "127.0.0.1")  # by which the SuperLink is known on its own machine
 
 
-def make_certificates(folder: Path, address: str = "127.0.0.1") -> None:
-    """`ca.crt`, and `server.pem` with `server.key` for this address and localhost; the CA's key is not kept."""
+def make_certificates(folder: Path, names: Sequence[str] = (), days: int = _DAYS) -> None:
+    """`ca.crt`, and `server.pem` with `server.key` for this machine and these names; the CA's key is not kept."""
     authority, server = ec.generate_private_key(ec.SECP384R1()), ec.generate_private_key(ec.SECP384R1())
-    issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Flockwise local deployment")])
+    issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Flockwise deployment")])
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address(address))]
+    known = x509.SubjectAlternativeName([_named(name) for name in dict.fromkeys((*_HERE, *names))])
     root = (
-        _builder(issuer, issuer, authority.public_key(), authority)
+        _builder(issuer, issuer, authority.public_key(), authority, days)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(signs_certificates=True), critical=True)
         .sign(authority, hashes.SHA384())
     )
     leaf = (
-        _builder(subject, issuer, server.public_key(), authority)
+        _builder(subject, issuer, server.public_key(), authority, days)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(known, critical=False)
         .add_extension(x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(_usage(signs_certificates=False), critical=True)
         .sign(authority, hashes.SHA384())
@@ -57,12 +59,17 @@ def write_secret(path: Path, content: bytes) -> None:
         handle.write(content)
 
 
+def _named(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
 def _builder(
-    subject: x509.Name,
-    issuer: x509.Name,
-    public: ec.EllipticCurvePublicKey,
-    signer: ec.EllipticCurvePrivateKey,
-) -> x509.CertificateBuilder:
+    subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey, signer: ec.EllipticCurvePrivateKey,
+    days: int,
+) -> x509.CertificateBuilder:  # fmt: skip
     now = datetime.datetime.now(datetime.UTC)
     return (
         x509.CertificateBuilder()
@@ -71,7 +78,7 @@ def _builder(
         .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(minutes=5))
-        .not_valid_after(now + datetime.timedelta(days=_DAYS))
+        .not_valid_after(now + datetime.timedelta(days=days))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
