@@ -17,6 +17,7 @@ from flockwise.stages.method import Method
 from flockwise.stages.stage import Setting
 from flockwise.stages.state import UNPLACED, State
 from flockwise.store import Run, open_run
+from flockwise.store.checkpoint import state_of
 
 
 def load_model(
@@ -42,7 +43,7 @@ def load_model(
     made = module if isinstance(module, nn.Module) else module()
     travel = Travel.of(Layout.of(made), config.model.travels)
     saved = run.checkpoint(at)
-    state = State.from_arrays(saved)
+    state = state_of(saved, run.path)
     setting = Setting(config.seed, config.sampling.fraction, travel.layers)
     models, rows = (method or method_of(config, directory)).serve.assign(state, setting)
     row = _row(state, rows, client, flock)
