@@ -199,10 +199,14 @@ def check_strangers_are_kept_out(deployment, tmp_path):
 
 def test_a_deployment_with_tls_and_keys(deployment, example, tmp_path):
     """One test, for one deployment: starting it costs as much as any of the checks."""
-    for number, check in enumerate((check_strangers_are_kept_out, check_a_run_that_learns_nothing_is_a_failed_one_for_flower_too,
-                                    check_a_config_gives_the_same_bits_as_on_the_local_engine,
-                                    check_a_killed_serverapp_goes_on_to_the_right_flocks_and_the_same_bits,
-                                    check_a_dead_node_and_a_hostile_one_cost_only_their_own_replies)):  # fmt: skip
+    checks = (
+        check_strangers_are_kept_out,
+        check_a_run_that_learns_nothing_is_a_failed_one_for_flower_too,
+        check_a_config_gives_the_same_bits_as_on_the_local_engine,
+        check_a_killed_serverapp_goes_on_to_the_right_flocks_and_the_same_bits,
+        check_a_dead_node_and_a_hostile_one_cost_only_their_own_replies,
+    )
+    for number, check in enumerate(checks):
         folder = tmp_path / str(number)
         folder.mkdir()
         check(deployment, example, folder) if "killed" in check.__name__ else check(deployment, folder)
