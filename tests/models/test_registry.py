@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from flockwise.errors import ConfigError, InputError, PluginError
-from flockwise.models import MODELS, Layout, build, mlp
+from flockwise.models import MODELS, Layout, build, mlp, softmax
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -64,9 +64,14 @@ def test_models_are_known_without_torch_and_made_by_calling_them():
     code = "import sys, flockwise.models as m; assert 'mlp' in m.MODELS; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert mlp((1, 8, 8), 3)(torch.zeros(2, 1, 8, 8)).shape == (2, 3)
-    assert MODELS["mlp"] is mlp and repr(mlp) == "<mlp: perceptron with two hidden layers of 200>"
+    assert MODELS["mlp"] is mlp and repr(mlp) == "<mlp: perceptron with two hidden layers>"
+    assert [
+        layer.out_features for layer in mlp((1, 8, 8), 3, hidden=7) if hasattr(layer, "out_features")
+    ] == [7, 7, 3]
+    with pytest.raises(ConfigError, match=r"model\.hiden = 3: unknown key; did you mean 'hidden'"):
+        mlp((1, 8, 8), 3, hiden=3)
     with pytest.raises(ConfigError, match=r"model\.hidden = 3: unknown key; it takes none"):
-        mlp((1, 8, 8), 3, hidden=3)
+        softmax((1, 8, 8), 3, hidden=3)
 
 
 @pytest.mark.parametrize("name, shape", [("cnn", (1, 3, 8)), ("mobilenet", (3, 8, 8)), ("mlp", (0, 8, 8))])
