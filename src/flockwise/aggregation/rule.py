@@ -11,6 +11,7 @@ time. A rule with a memory returns (vector, memory); the memory is saved and res
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -66,7 +67,7 @@ class RulePiece(Piece):
     exact_order: bool = False
     mean_with: Mapping[str, Any] | None = None
 
-    @property
+    @cached_property
     def wants(self) -> frozenset[str]:
         """What of the run the function asks for."""
         return GIVEN & set(inspect.signature(self.function).parameters)

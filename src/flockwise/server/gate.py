@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from flockwise.errors import InputError
+from flockwise.kernels.combine import squared_lengths
 from flockwise.messages import Plan, Replies, Reply, Scores, Vouched
 from flockwise.stages.report import Report
 
@@ -64,6 +66,8 @@ class Gate:
         if replies.updates.dtype != np.float32 or replies.updates.shape != (len(replies), self.dimension):
             why = f"updates are {replies.updates.dtype} {replies.updates.shape}, not float32 (.., {self.dimension})"
             return Verdict(Replies.stack(plan.round, (), self.dimension), ((None, why),))
+        if self._all_may_enter(plan, replies):
+            return Verdict(replies, ())
         rejected: list[tuple[int | None, str]] = []
         rows: dict[int, int] = {}
         for row, client in enumerate(replies.clients.tolist()):
@@ -77,6 +81,27 @@ class Gate:
         order = np.array([rows[client] for client in sorted(rows)], dtype=np.int64)
         untouched = np.array_equal(order, np.arange(len(replies)))
         return Verdict(replies if untouched else replies.rows(order), tuple(rejected))
+
+    def _all_may_enter(self, plan: Plan, replies: Replies) -> bool:
+        """Whether nothing at all is wrong, told at once; if not, each reply is looked at for the reason."""
+        clients, samples = replies.clients, replies.samples
+        if self.report or not len(clients) or replies.round != plan.round or (np.diff(clients) <= 0).any():
+            return False
+        offered = [len(plan.offers.get(client, ())) for client in clients.tolist()]
+        if not (replies.chosen < offered).all() or (replies.chosen < 0).any():
+            return False
+        if samples.dtype.kind not in "iu" or samples.min() < 1 or samples.max() > self.max_samples:
+            return False
+        try:
+            lengths = np.sqrt(squared_lengths(replies.updates))
+        except InputError:  # not finite
+            return False
+        # Near the bound the exact sum of the single check decides.
+        return bool((lengths < 0.999 * self._longest).all())
+
+    @property
+    def _longest(self) -> float:
+        return LONGEST if self.max_norm is None else min(self.max_norm, LONGEST)
 
     def _fault(self, plan: Plan, reply: Any, client: Any, admitted: Mapping[int, Any]) -> str | None:
         """Why a reply may not enter; None if it may."""
@@ -115,7 +140,7 @@ class Gate:
         length = _norm(update)
         if not np.isfinite(length):
             return "update holds NaN or infinite values"
-        longest = LONGEST if self.max_norm is None else min(self.max_norm, LONGEST)
+        longest = self._longest
         if length > longest:
             return f"update has norm {length:.4g}; at most {longest:.4g} is allowed"
         return self.report.fault(reply.report) if self.report else None
