@@ -1,7 +1,7 @@
 """Sealing what is written, in the transaction that writes it."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from flockwise.store.checkpoint import checkpoint_name
 from flockwise.store.ledger import Ledger
@@ -27,8 +27,13 @@ class Sealer:
             self.clients = None  # what it was made of may have been rolled back
             raise
 
-    def seal(self, round: int, checkpoint: str | None = None) -> None:
-        """Seal a round anew, and those after it, whose seals hang on it; without a checkpoint, the one it had."""
+    def seal(
+        self, round: int, checkpoint: str | None = None, digests: Mapping[str, str] | None = None
+    ) -> None:
+        """Seal a round anew, and those after it, whose seals hang on it; without a checkpoint, the one it had.
+
+        `digests` are those of tables of this round that were just made.
+        """
         known: dict[int, str | None] = dict(
             self._ledger.rows("SELECT round, checkpoint FROM seals WHERE round >= ?", (round,))
         )
@@ -38,7 +43,7 @@ class Sealer:
         seal = before[0][0] if before else ""
         for at in sorted({round, *known}):
             mark = checkpoint if at == round and checkpoint is not None else known.get(at)
-            seal = self._seal_round(at, mark, seal)
+            seal = self._seal_round(at, mark, seal, digests if at == round else None)
 
     def seal_all(self) -> None:
         """Seal everything as it is. What can be of no round goes, as do names of checkpoints that are none."""
@@ -57,8 +62,10 @@ class Sealer:
         for (round,) in self._ledger.rows(f"SELECT round FROM ({on_record}) ORDER BY round"):
             seal = self._seal_round(round, marks.get(round), seal)
 
-    def _seal_round(self, round: int, checkpoint: str | None, before: str) -> str:
-        seal = round_seal(before, round, checkpoint, record_digests(self._ledger.rows, round))
+    def _seal_round(
+        self, round: int, checkpoint: str | None, before: str, digests: Mapping[str, str] | None = None
+    ) -> str:
+        seal = round_seal(before, round, checkpoint, record_digests(self._ledger.rows, round, digests))
         self._ledger.rows("INSERT OR REPLACE INTO seals VALUES (?, ?, ?)", (round, checkpoint, seal))
         return seal
 

@@ -14,9 +14,11 @@ from flockwise.messages import Event
 from flockwise.store import files
 from flockwise.store.checkpoint import checkpoint_path, write_checkpoint
 from flockwise.store.ledger import Ledger
+from flockwise.store.looking import Row
 from flockwise.store.policy import CheckpointPolicy
 from flockwise.store.schema import BY_ROUND, CLIENT_COLUMNS, COLUMNS, FORMAT
 from flockwise.store.sealing import Sealer
+from flockwise.store.seals import rows_digest
 
 
 class RunWriter:
@@ -101,15 +103,15 @@ class RunWriter:
                 "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)",
                 [(round, key, _real(value)) for key, value in facts.items()],
             )
-            self._ledger.each(
-                "INSERT OR REPLACE INTO arrays VALUES (?, ?, ?, ?, ?)",
-                [
-                    (round, key, array.dtype.str, json.dumps(array.shape), array.tobytes())
-                    for key, array in arrays.items()
-                ],
-            )
+            held: list[Row] = [
+                (round, key, array.dtype.str, json.dumps(array.shape), array.tobytes())
+                for key, array in sorted(arrays.items())
+            ]
+            more = self._ledger.rows("SELECT 1 FROM arrays WHERE round = ? LIMIT 1", (round,))
+            self._ledger.each("INSERT OR REPLACE INTO arrays VALUES (?, ?, ?, ?, ?)", held)
             self._insert_events(round, events)
-            self._sealer.seal(round, mark)
+            # Arrays may be long: if these are all, they need not be read back to be sealed.
+            self._sealer.seal(round, mark, {} if more else {"arrays": rows_digest(held)})
             files.step("inside commit")
         files.step("after commit")
         if name:
