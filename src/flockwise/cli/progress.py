@@ -106,7 +106,7 @@ class Watch:
 
 @contextlib.contextmanager
 def stop_on_signal() -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C (or SIGTERM) asks to stop after this round; the second stops at once."""
+    """The first Ctrl-C (or SIGTERM, or a terminal that closes) asks to stop after this round; the second stops at once."""
     asked = False
 
     def handler(number: int, frame: object) -> None:
@@ -116,7 +116,9 @@ def stop_on_signal() -> Iterator[Callable[[], bool]]:
         asked = True
         click.echo("stopping after this round; press Ctrl-C again to stop at once", err=True)
 
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
     try:
         yield lambda: asked
     finally:
