@@ -133,9 +133,12 @@ def _sentenced(round: Round, judge: Judge, marks: Mapping[int, float], hostile: 
         told = f"{int(gone.sum())} clients judged hostile by {judge.kind}, a majority: a person must decide"
         return round.noted(events=[Event("alarm", told, detail=detail)])
     told = f"{int(gone.sum())} clients set apart: judged hostile by {judge.kind}"
+    kind = (
+        "quarantine" if gone.any() else "judged"
+    )  # a hostile flock of victims alone: all of them look for another
     apart = np.where(gone, QUARANTINED, state.apart).astype(np.int8)
     labels = np.where(members, UNPLACED, state.labels)  # who is not set apart looks for a flock
-    return round.noted(events=[Event("quarantine", told, detail=detail)]).to(
+    return round.noted(events=[Event(kind, told, detail=detail)]).to(
         replace(state, apart=apart, labels=labels)
     )
 
