@@ -6,7 +6,7 @@
     run = fw.run(fw.flic(warmup=10, rule=fw.median()), clients, model=fw.models.mlp, rounds=30)
     run.metrics, run.flocks, run.model(flock=0), run.report()
 
-Methods: fedavg, fl_hc, cfl, byzantine_cfl, flic, communities, ifca, mini_fl, custom. Rules: mean, median, krum, ...
+Methods: fedavg, fedopt, fl_hc, cfl, byzantine_cfl, flic, communities, ifca, mini_fl, custom. Rules: mean, median, krum, ...
 Pieces live in the modules data, splits, models, attacks, aggregation, similarity, clustering, stages.
 """
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         communities,
         custom,
         fedavg,
+        fedopt,
         fl_hc,
         flic,
         ifca,
@@ -64,7 +65,7 @@ _HOMES = {
     "flockwise.server": ("Gate", "Server"),
     "flockwise.stages": ("Method", "Report", "Setting", "State"),
     "flockwise.strategies": (
-        "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
+        "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fedopt", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
     ),
     "flockwise.training": ("SGD", "Adam"),
 }  # fmt: skip
@@ -77,7 +78,7 @@ __all__ = [
     "SGD", "Adam", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow", "Leiden",
     "Local", "Louvain", "Method", "Progress", "Report", "Rule", "Run", "Server", "Setting", "State", "aggregation",
     "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering", "communities", "custom", "data",
-    "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum", "list_runs", "load_config",
+    "fedavg", "fedopt", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum", "list_runs", "load_config",
     "load_model", "mean", "median", "metrics", "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume",
     "run", "similarity", "splits", "stages", "strategy", "trimmed_mean",
 ]  # fmt: skip

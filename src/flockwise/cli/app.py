@@ -92,6 +92,10 @@ def main() -> None:
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except BrokenPipeError:
         sys.exit(0)
+    except MemoryError as error:
+        why = printable(str(error)) or "no more to be had"
+        click.echo(f"error: not enough memory: {why}; take fewer clients or a smaller model", err=True)
+        sys.exit(1)
     except OSError as error:  # a full disk, a folder that may not be written
         where = f"{error.filename}: " if error.filename else ""
         click.echo(f"error: {printable(where)}{printable(error.strerror or str(error))}", err=True)

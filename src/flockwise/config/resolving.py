@@ -162,6 +162,9 @@ def _strategy(config: Config, directory: Path | None) -> Config:
         if strategy.rule_sees_all:
             _enough_clients(config, rule)
         method_of(config, directory)  # choices that do not go together are told here, never in mid-run
+    flocks, clients = options.get("flocks"), config.split.clients
+    if isinstance(flocks, int) and clients is not None and flocks > clients:
+        raise ConfigError(f"strategy.flocks = {flocks}: must be at most split.clients = {clients}")
     if options.get("judge") == "root" and not config.root.samples:
         raise ConfigError(
             "root.samples = 0: strategy.judge = 'root' needs clean data on the server, such as 100"

@@ -49,7 +49,7 @@ class Split(OpenSection):
     """Who holds which data; the split's own parameters stand beside these."""
 
     name: str = Field("iid", description="see `flockwise list splits`")
-    clients: int | None = Field(20, ge=1)
+    clients: int | None = Field(20, ge=1, le=1_000_000)
     validation: float = Field(0.1, ge=0, lt=1, description="share of a client's training data set aside")
 
 

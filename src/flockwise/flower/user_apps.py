@@ -13,6 +13,7 @@ from flockwise.flower.exchange import Answer, Exchange, Letter
 from flockwise.flower.internals import log
 from flockwise.flower.records import as_accuracy
 from flockwise.flower.user_messages import LEGACY, MALFORMED, UserMessages, round_of
+from flockwise.flower.wrappers import MASKED, asks_for_secagg
 from flockwise.messages import Event, Plan, Replies, Scores, Task
 from flockwise.terminal import printable
 from flockwise.types import Mask, Models, Rows
@@ -163,7 +164,7 @@ class UserApps(Engine):
                 Event("legacy", "speaks Flower's older interface (NumPyClient)", c) for c in sorted(older)
             ]
             events += heard
-        self._heard += events
+        self._heard += [_explained(event) for event in events]
         for word, message in self.messages.remarks(answers):
             if word not in self._remarked:
                 self._remarked.add(word)
@@ -172,6 +173,13 @@ class UserApps(Engine):
 
     def _exchanged(self, letters: Iterable[Letter]) -> tuple[list[Answer], list[Event]]:
         return self.exchange.ask(list(letters), self.messages.timeout, self.messages.most)
+
+
+def _explained(event: Event) -> Event:
+    """What an error means, where we know better than the app."""
+    if event.kind == "dropout" and asks_for_secagg(event.message):
+        return replace(event, message=f"{event.message}: {MASKED}")
+    return event
 
 
 def _is_legacy(event: Event) -> bool:

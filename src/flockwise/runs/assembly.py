@@ -19,6 +19,7 @@ from flockwise.models.initial_models import initial_models
 from flockwise.registry import OWN
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary, choose_attackers
+from flockwise.runs.capacity import refuse_too_large
 from flockwise.runs.channel import make_channel
 from flockwise.runs.federating import OwnModel, make_federation, make_work, model_factory
 from flockwise.runs.hazards import Hazards
@@ -78,6 +79,7 @@ def assemble(
         adversary=adversary,
         report=method.report,
     )
+    refuse_too_large(method, federation.clients, work.travel.size)
     first = first_models(config, work, method, directory, brought.model)
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)

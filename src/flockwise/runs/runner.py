@@ -86,7 +86,7 @@ def run(
     path = Path(out) if out is not None else new_run_path(config)
     parts = assemble(config, directory=folder, data=_path(data), brought=brought)
     try:
-        with create_run(path, config.written(), environment(config, folder), _policy(config)) as writer:
+        with create_run(path, config.written(), environment(config, folder), policy_of(config)) as writer:
             _told_clients(writer, parts)
             _loop(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
@@ -123,7 +123,7 @@ def resume(
     brought = Brought(clients, model, method, attack, engine)
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     try:
-        with reopen_run(path, _policy(config)) as writer:
+        with reopen_run(path, policy_of(config)) as writer:
             writer.forget_after(newest.round)
             writer.events(newest.round, newest.passed_over)
             writer.about(goal=str(goal))
@@ -166,7 +166,7 @@ def fork(
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     about = {**environment(config, directory), "parent": str(Path(path).resolve()), "forked_at": at}
     try:
-        with create_run(target, config.written(), about, _policy(config)) as writer:
+        with create_run(target, config.written(), about, policy_of(config)) as writer:
             _told_clients(writer, parts)
             _inherit(parent, writer, at, saved)
             parts.engine.restore(kept_by_clients(saved))
@@ -304,7 +304,8 @@ def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.nda
     writer.policy = policy
 
 
-def _policy(config: Config) -> CheckpointPolicy:
+def policy_of(config: Config) -> CheckpointPolicy:
+    """When checkpoints are written, and which are kept."""
     every = None if config.checkpoint.every == "auto" else config.checkpoint.every
     return CheckpointPolicy(every, config.checkpoint.keep, frozenset(config.checkpoint.at))
 

@@ -8,6 +8,7 @@ from flockwise.errors import InputError
 from flockwise.stages.attribution import Attribution, own_flock
 from flockwise.stages.report import Report
 from flockwise.stages.stage import REPLIES, Stage
+from flockwise.stages.state import State
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Method:
     def needs_root(self) -> bool:
         """Whether the server's own clean data trains along (FLTrust)."""
         return self.round.wants_root
+
+    def remarks(self, state: State, rounds: int) -> list[str]:
+        """What a person should know of a run to this many rounds: what will not happen, or has not."""
+        return [told for remark in self.round.remarks if (told := remark(state, rounds))]
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
