@@ -209,7 +209,7 @@ def _among(chosen: int | float | list[int], clients: int) -> None:
 
 def _faults(config: Config, directory: Path | None) -> Config:
     clients = config.split.clients
-    for field in ("late_clients", "drift_clients"):
+    for field in ("late_clients", "slow_clients", "drift_clients"):
         count = getattr(config.faults, field)
         if clients is not None and count > clients:
             raise ConfigError(f"faults.{field} = {count}: must be at most split.clients = {clients}")

@@ -90,7 +90,8 @@ def assemble(
     engine = brought.engine or engine_of(config, directory, data)
     if not isinstance(engine, Engine):
         engine = engine.open(work, most_models=method.models + work.federation.clients + 64)
-    return Parts(server, engine, Hazards(adversary, make_channel(config, work.federation.clients)), work)
+    channel = make_channel(config, [len(shard.train) for shard in work.federation.shards])
+    return Parts(server, engine, Hazards(adversary, channel), work)
 
 
 def engine_of(config: Config, directory: Path | None, data: Path | None) -> Opener:

@@ -192,7 +192,8 @@ def _loop(
 
     def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
         drifted = work.later is not None and closed.round >= config.faults.drift_round
-        return recorded(closed, tested, truth[drifted], attackers, events)
+        full = recorded(closed, tested, truth[drifted], attackers, events)
+        return replace(full, facts={**full.facts, **parts.hazards.facts(closed, events)})
 
     every = config.evaluation.every
     return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop)

@@ -10,17 +10,19 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from flockwise.options import Positive
 from flockwise.stages.stage import REPLIES, Round, Setting, Stage, stage
 from flockwise.stages.state import Slot
-from flockwise.types import Mask, Models, Vector
+from flockwise.types import Mask, Models
 
 Optimizer = Annotated[
     Literal["adam", "yogi", "adagrad", "momentum"], "how the server steps along the joint update"
 ]
 ServerRate = Annotated[Positive, "eta: length of the server's steps"]
+Double = NDArray[np.float64]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -32,7 +34,7 @@ class Moments(NamedTuple):
 
 
 _MOMENTS = Slot("moments", Moments)
-Seconds = Callable[[Vector, Vector, float], Vector]  # v, squared update, beta2 -> v
+Seconds = Callable[[Double, Double, float], Double]  # v, squared update, beta2 -> v
 _SECONDS: dict[str, Seconds] = {
     "adagrad": lambda v, squared, beta2: v + squared,
     "yogi": lambda v, squared, beta2: v - (1 - beta2) * squared * np.sign(v - squared),
@@ -50,7 +52,7 @@ class ServerStep:
     beta2: float = 0.99
     tau: float = 1e-3
 
-    def step(self, update: Vector, first: Vector, second: Vector) -> tuple[Vector, Vector, Vector]:
+    def step(self, update: Double, first: Double, second: Double) -> tuple[Double, Double, Double]:
         """The step that is taken instead of `update`, and the moments after it, in float64."""
         if self.optimizer == "momentum":
             first = self.beta1 * first + update
