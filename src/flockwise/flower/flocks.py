@@ -119,6 +119,7 @@ class Flocks(NotWrapped):
             server = make_server(config, method, layout, vectors, directory.state)
             exchange = Exchange(grid)
             exchange.pace = Pace(self._quorum, self._patience)
+            exchange.insists = self._quorum >= 1
             apps = UserApps(exchange, messages, self._retries, directory.samples)
             loop = Loop(server, apps, directory.writer, _recorder(server, layout, directory, evaluate_fn))
             loop.evaluate_every, loop.on_round = self._choices.evaluate_every, log_round

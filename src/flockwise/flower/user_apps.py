@@ -9,8 +9,9 @@ import numpy as np
 
 from flockwise.engine import Engine, Evaluation
 from flockwise.errors import EngineError, InputError
-from flockwise.flower.exchange import Answer, Exchange, Letter
+from flockwise.flower.exchange import Answer, Exchange
 from flockwise.flower.internals import log
+from flockwise.flower.letters import Letter
 from flockwise.flower.records import as_accuracy
 from flockwise.flower.user_messages import LEGACY, MALFORMED, UserMessages, round_of
 from flockwise.flower.wrappers import MASKED, asks_for_secagg
@@ -44,6 +45,8 @@ class UserApps(Engine):
     def present(self) -> Mask:
         """Look who is online now."""
         changes = self.roster.refresh(self.exchange.grid)
+        if self.exchange.insists:
+            changes += self._returned()
         for event in changes:
             if event.kind == "refused":  # told at once: the round may never close
                 log(WARNING, "flockwise: %s", printable(event.message))
@@ -59,6 +62,19 @@ class UserApps(Engine):
         mask = np.zeros(self.roster.places, dtype=bool)
         mask[awake or list(self.roster.nodes)] = True
         return mask
+
+    def _returned(self) -> list[Event]:
+        """Wait for those who are away, where everybody is waited for; who does not come back is waited for seldom."""
+        exchange, roster = self.exchange, self.roster
+        end, heard = exchange.clock() + self.messages.timeout, list[Event]()
+        while away := [
+            c for c in range(len(roster.members)) if c not in roster.nodes and not exchange.pace.resting(c)
+        ]:
+            if exchange.clock() >= end:
+                return [*heard, *map(exchange.pace.missed, away)]
+            exchange.sleep(1.0)
+            heard += roster.refresh(exchange.grid)
+        return heard
 
     def wait(self) -> None:
         """Until anybody is online, but not for ever."""
