@@ -77,8 +77,6 @@ def plain(words: str) -> str:
 
 
 def _known(sign: str) -> str:
-    return (
-        sign
-        if ord(sign) < 0x17F or sign in "‘’“”–—…€"
-        else f"[{unicodedata.name(sign, f'U+{ord(sign):04X}').lower()}]"
-    )
+    if ord(sign) < 0x17F or sign in "‘’“”–—…€":
+        return sign
+    return "{[}" + unicodedata.name(sign, f"U+{ord(sign):04X}").lower() + "]"
