@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flockwise.numbers import number_of
-from flockwise.study.cells import Cell
-from flockwise.study.entry import Entry
-from flockwise.study.file import NumberSpec, Table
-from flockwise.study.reading import specs_of
-from flockwise.study.results import Result
+from flockwise.studies.cells import Cell
+from flockwise.studies.entry import Entry
+from flockwise.studies.file import NumberSpec, Table
+from flockwise.studies.reading import specs_of
+from flockwise.studies.results import Result
 
 Labels = tuple[str, ...]
 Key = tuple[str, str, int]

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 
 from flockwise.numbers import number_of
-from flockwise.study.entry import Entry
-from flockwise.study.table import Column, StudyTable
+from flockwise.studies.entry import Entry
+from flockwise.studies.table import Column, StudyTable
 
 LEFT_OUT, NOT_RUN, FAILED, NO_VALUE = "", "not run", "failed", "no value"
 

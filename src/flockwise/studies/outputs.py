@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from flockwise.store.files import write_atomically
-from flockwise.study.cells import Cell
-from flockwise.study.file import StudyFile
-from flockwise.study.results import Result, slug
-from flockwise.study.tabulating import tables_of
-from flockwise.study.writers.csv import csv_table
-from flockwise.study.writers.latex import latex_table
-from flockwise.study.writers.markdown import markdown_table
+from flockwise.studies.cells import Cell
+from flockwise.studies.file import StudyFile
+from flockwise.studies.results import Result, slug
+from flockwise.studies.tabulating import tables_of
+from flockwise.studies.writers.csv import csv_table
+from flockwise.studies.writers.latex import latex_table
+from flockwise.studies.writers.markdown import markdown_table
 
 _WRITERS = {"md": markdown_table, "tex": latex_table, "csv": csv_table}
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flockwise.study.cells import Cell, cells_of
-from flockwise.study.file import StudyFile, read_study
-from flockwise.study.results import Result
-from flockwise.study.table import StudyTable
-from flockwise.study.tabulating import tables_of
+from flockwise.studies.cells import Cell, cells_of
+from flockwise.studies.file import StudyFile, read_study
+from flockwise.studies.results import Result
+from flockwise.studies.table import StudyTable
+from flockwise.studies.tabulating import tables_of
 
 Values = Callable[[Mapping[str, str], int], Mapping[str, float | None] | str | None]
 

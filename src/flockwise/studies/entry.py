@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from flockwise.study.cells import Cell
-from flockwise.study.file import NumberSpec
-from flockwise.study.reading import value_of
-from flockwise.study.results import Result
-from flockwise.study.statistics import Better, Mark, mean_and_half_width, worst_by_seed
+from flockwise.studies.cells import Cell
+from flockwise.studies.file import NumberSpec
+from flockwise.studies.reading import value_of
+from flockwise.studies.results import Result
+from flockwise.studies.statistics import Better, Mark, mean_and_half_width, worst_by_seed
 
 
 @dataclass(frozen=True)

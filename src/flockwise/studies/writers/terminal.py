@@ -5,9 +5,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from flockwise.study.notes import notes_of
-from flockwise.study.showing import digits_of, entry_text, heads, row_name
-from flockwise.study.table import StudyTable
+from flockwise.studies.notes import notes_of
+from flockwise.studies.showing import digits_of, entry_text, heads, row_name
+from flockwise.studies.table import StudyTable
 from flockwise.terminal import printable
 
 _SIGNS = {"best": "*", "tied": "~", "": " "}

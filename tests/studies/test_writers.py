@@ -6,14 +6,14 @@ import subprocess
 import pytest
 from rich.console import Console
 
-from flockwise.study.cells import cells_of
-from flockwise.study.outputs import write_outputs
-from flockwise.study.writers.csv import csv_table
-from flockwise.study.writers.latex import latex_table
-from flockwise.study.writers.latex import plain as latex_plain
-from flockwise.study.writers.markdown import markdown_table
-from flockwise.study.writers.terminal import terminal_table
-from tests.study.made_up import by_method, result_of, study_of, table_of
+from flockwise.studies.cells import cells_of
+from flockwise.studies.outputs import write_outputs
+from flockwise.studies.writers.csv import csv_table
+from flockwise.studies.writers.latex import latex_table
+from flockwise.studies.writers.latex import plain as latex_plain
+from flockwise.studies.writers.markdown import markdown_table
+from flockwise.studies.writers.terminal import terminal_table
+from tests.studies.made_up import by_method, result_of, study_of, table_of
 
 HOSTILE = [
     "<script>alert(1)</script>", "\\input{/etc/passwd}", "=1+1", "\x1b[2Jgone", "[red]red[/red]", "a|b", "$x_1^2$ & 5 % #",

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from flockwise.study.statistics import LEVEL, chance_of_no_gain, marks, mean_and_half_width, worst_by_seed
+from flockwise.studies.statistics import LEVEL, chance_of_no_gain, marks, mean_and_half_width, worst_by_seed
 
 values = st.floats(0, 1, allow_nan=False).map(lambda value: round(value, 3))
 rows = st.lists(st.lists(values, min_size=2, max_size=6), min_size=1, max_size=6)

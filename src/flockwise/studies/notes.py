@@ -1,9 +1,8 @@
 """What stands below a table: everything that is needed to read it rightly."""
 
 from flockwise.numbers import number_of
-from flockwise.study.cells import seeds_of
-from flockwise.study.file import NumberSpec
-from flockwise.study.table import StudyTable
+from flockwise.studies.file import NumberSpec
+from flockwise.studies.table import StudyTable
 
 _FEW = 8
 
@@ -39,7 +38,7 @@ def seeds_said(seeds: list[int]) -> str:
 
 
 def _seeds(table: StudyTable, best: str, tied: str) -> str:
-    seeds = seeds_of(table.spec)
+    seeds = sorted({cell.seed for cell in table.cells})
     if len(seeds) == 1:
         return f"One seed ({seeds[0]}): no intervals, no marks."
     said = f"Mean and 95 % interval (Student's t) over {seeds_said(seeds)}."

@@ -4,23 +4,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from flockwise.study.cells import Cell, labels_of
-from flockwise.study.entry import Entry, entry_of, worst_entry
-from flockwise.study.file import StudyFile, Table, sides
-from flockwise.study.reading import specs_of
-from flockwise.study.results import Result, current, stands
-from flockwise.study.statistics import marks
-from flockwise.study.table import Column, Key, Labels, StudyTable, key_of
+from flockwise.studies.cells import Cell, labels_of
+from flockwise.studies.entry import Entry, entry_of, worst_entry
+from flockwise.studies.file import StudyFile, Table, sides
+from flockwise.studies.reading import specs_of
+from flockwise.studies.results import Result, current, stands
+from flockwise.studies.statistics import marks
+from flockwise.studies.table import Column, Key, Labels, StudyTable, key_of
 
 
 def tables_of(
     study: StudyFile, cells: Sequence[Cell], results: Iterable[Result], directory: Path | None = None
 ) -> list[StudyTable]:
-    """Every table of a study, of all results there are: those that count are picked here."""
+    """Every table that has cells, of all results there are: those that count are picked here."""
     results = list(results)
+    mine = {name: [cell for cell in cells if cell.table == name] for name in study.every_table()}
     return [
-        _table(study, name, table, [cell for cell in cells if cell.table == name], results, directory)
+        _table(study, name, table, mine[name], results, directory)
         for name, table in study.every_table().items()
+        if mine[name]
     ]
 
 

@@ -4,7 +4,7 @@ import csv
 import io
 
 from flockwise.export.text_files import cell
-from flockwise.study.table import StudyTable
+from flockwise.studies.table import StudyTable
 
 
 def csv_table(table: StudyTable) -> str:

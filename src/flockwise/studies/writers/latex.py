@@ -4,9 +4,9 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
 
-from flockwise.study.notes import notes_of
-from flockwise.study.showing import digits_of, mean_text, row_name, shortfall
-from flockwise.study.table import Column, StudyTable
+from flockwise.studies.notes import notes_of
+from flockwise.studies.showing import digits_of, mean_text, row_name, shortfall
+from flockwise.studies.table import Column, StudyTable
 from flockwise.terminal import printable
 
 _ESCAPES = {
