@@ -47,7 +47,7 @@ def build_page(shown: Mapping[str, Any], title: str = "Flockwise") -> str:
     library, script, style = charts_library(), page_script(), page_style()
     policy = (
         "default-src 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
-        f"script-src {_hash(library)} {_hash(script)}; style-src {_hash(style)}"
+        f"script-src {content_hash(library)} {content_hash(script)}; style-src {content_hash(style)}"
     )
     parts = {
         "policy": policy, "title": escape(title), "style": style, "data": safe_json(shown),
@@ -99,5 +99,6 @@ def _text(name: str) -> str:
     return files("flockwise.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _hash(content: str) -> str:
+def content_hash(content: str) -> str:
+    """A script or style as a page's policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
