@@ -62,6 +62,11 @@ class Choices:
                 f"aggregation.name = {config.aggregation.name!r}: needs clean data on the server, which a Flower app "
                 "does not have; choose another rule"
             )
+        if method.reads_truth:
+            raise ConfigError(
+                f"strategy.name = {method.name!r}: is given the groups of a simulated split, which nobody knows in a "
+                "Flower app; choose a method that finds them, such as 'flic'"
+            )
         return method
 
     def _sections(self) -> dict[str, dict[str, Any]]:

@@ -22,6 +22,7 @@ from flockwise.runs.adversary import Adversary, choose_attackers
 from flockwise.runs.channel import make_channel
 from flockwise.runs.federating import OwnModel, make_federation, make_work, model_factory
 from flockwise.runs.hazards import Hazards
+from flockwise.runs.truth import truth_for
 from flockwise.server import Gate, Server
 from flockwise.stages.method import Method
 from flockwise.stages.stage import Setting
@@ -82,7 +83,9 @@ def assemble(
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)
     travel, cap = work.travel, config.gate.weight_cap
-    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap)
+    liars = adversary.clients if adversary else frozenset()
+    truth = truth_for(method, work.federation, work.later, config.faults.drift_round, liars)
+    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap, truth)
     gate = Gate(work.travel.size, config.gate.max_norm)
     server = Server(method, first, work.federation.clients, setting=setting, gate=gate, state=state)
     engine = brought.engine or engine_of(config, directory, data)
