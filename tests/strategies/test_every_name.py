@@ -50,8 +50,9 @@ def test_every_strategy_runs_with_every_rule_and_lost_replies(strategy, rule):
         ):
             play(**SMALL, strategy={"name": strategy}, aggregation={"name": rule, **options_of(RULES[rule])})
         return
+    deep = {"model": {"name": "mlp", "hidden": 8}}  # for methods that keep a model's last layer
     game = play(
-        **SMALL, faults={"dropout": 0.3}, root={"samples": 60},
+        **{**SMALL, **deep}, faults={"dropout": 0.3}, root={"samples": 60},
         strategy={"name": strategy, **options_of(STRATEGIES[strategy])},
         aggregation={"name": rule, "attackers": 1, **options_of(RULES[rule])},
     )  # fmt: skip

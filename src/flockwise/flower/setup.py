@@ -62,6 +62,11 @@ class Choices:
                 f"aggregation.name = {config.aggregation.name!r}: needs clean data on the server, which a Flower app "
                 "does not have; choose another rule"
             )
+        if method.personal is not None:
+            raise ConfigError(
+                f"strategy.name = {method.name!r}: what clients keep and how they train is up to the ClientApp; let it send "
+                "only what is shared, and choose 'fedavg' or a clustered method here"
+            )
         if method.reads_truth:
             raise ConfigError(
                 f"strategy.name = {method.name!r}: is given the groups of a simulated split, which nobody knows in a "

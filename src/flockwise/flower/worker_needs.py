@@ -9,6 +9,7 @@ from flockwise.errors import ConfigError
 from flockwise.registry import OWN
 from flockwise.runs.assembly import make_adversary
 from flockwise.runs.federating import make_federation, make_work
+from flockwise.stages.personal import AS_USUAL
 from flockwise.stages.report import Report
 
 
@@ -22,10 +23,15 @@ def work_of(config: Config, directory: Path | None, data: Path | None) -> Client
 
 def check_nodes_can(work: ClientWork) -> None:
     """Refuse a run that nodes could not do the work of; they only know what its config says."""
-    if not work.travel.everything:
+    if not work.travel.everything and work.personal == AS_USUAL:
         raise ConfigError(
             "model.travels: a Flower node keeps nothing between rounds, so all of the model must travel; in a ClientApp "
             "of your own, clients keep the arrays that they do not send"
+        )
+    if work.personal != AS_USUAL:
+        raise ConfigError(
+            "strategy.name: a Flower node keeps nothing between rounds, so clients cannot keep models of their own; run it "
+            "with engine.name = 'local'"
         )
     if work.source is None:
         raise ConfigError("engine: nodes need a config that names data and model")

@@ -78,6 +78,7 @@ def assemble(
         model=brought.model,
         adversary=adversary,
         report=method.report,
+        personal=method.personal,
     )
     first = first_models(config, work, method, directory, brought.model)
     if state is not None:

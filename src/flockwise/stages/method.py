@@ -6,6 +6,7 @@ from typing import Any
 
 from flockwise.errors import InputError
 from flockwise.stages.attribution import Attribution, own_flock
+from flockwise.stages.personal import Personal
 from flockwise.stages.report import Report
 from flockwise.stages.stage import REPLIES, Stage
 
@@ -15,14 +16,15 @@ class Method:
     """A clustered or robust method, ready for a Server: `fw.flic(warmup=10)` makes one.
 
     `round` is its chain of stages, `serve` which model each client has between rounds, `models` how many it starts
-    from, `report` what clients tell besides their updates. `reads_truth` asks for the split's groups, for upper bounds.
-    `options` are what it was made with, for the record.
+    from, `report` what clients tell besides their updates, `personal` what they keep to themselves. `reads_truth` asks for
+    the split's groups, for upper bounds. `options` are what it was made with, for the record.
     """
 
     round: Stage
     serve: Attribution = own_flock
     models: int = 1
     report: Report | None = None
+    personal: Personal | None = None
     reads_truth: bool = False
     name: str = "own"
     options: Mapping[str, Any] = field(default_factory=dict)

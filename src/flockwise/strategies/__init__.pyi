@@ -1,9 +1,14 @@
 from flockwise.stages.method import Method as Method
+from flockwise.strategies.apfl import apfl as apfl
 from flockwise.strategies.cfl import byzantine_cfl as byzantine_cfl
 from flockwise.strategies.cfl import cfl as cfl
 from flockwise.strategies.communities import communities as communities
 from flockwise.strategies.custom import custom as custom
+from flockwise.strategies.ditto import ditto as ditto
 from flockwise.strategies.fedavg import fedavg as fedavg
+from flockwise.strategies.fedbabu import fedbabu as fedbabu
+from flockwise.strategies.fedper import fedper as fedper
+from flockwise.strategies.fedrep import fedrep as fedrep
 from flockwise.strategies.fine_tuned import fine_tuned as fine_tuned
 from flockwise.strategies.fl_hc import fl_hc as fl_hc
 from flockwise.strategies.flic import flic as flic

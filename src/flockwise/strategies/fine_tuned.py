@@ -7,26 +7,13 @@ of E epochs is "FedAvg + FT" of E epochs (Cheng et al., 2021; FedAvg+FT of the p
 Clients fine-tune the whole model with the recipe of `[training]`. Flocks stay as they were on record.
 """
 
-from dataclasses import replace
-from typing import Annotated
-
 from flockwise.aggregation import Rule
-from flockwise.options import Natural
-from flockwise.stages import Method, chain, everyone, train, when
-from flockwise.stages.own_models import OwnModels
-from flockwise.strategies.inside import Flocks, inside
+from flockwise.stages import Method
+from flockwise.strategies.inside import Flocks, RoundsBefore, inside, then_alone
 from flockwise.strategies.strategy import MEAN, strategy
-
-RoundsBefore = Annotated[
-    Natural, "joint rounds; in every round after, each client fine-tunes a copy of its own"
-]
 
 
 @strategy("FedAvg, then every client goes on alone", example={"rounds_before": 4})
 def fine_tuned(*, rule: Rule = MEAN, rounds_before: RoundsBefore = 18, flocks: Flocks = None) -> Method:
     """Joint rounds, then rounds alone."""
-    joint = inside(flocks, rule)
-    own = OwnModels(joint.serve)
-    alone = chain(train(everyone, own), own.keep)
-    rounds = when(lambda round: round.number > rounds_before, alone, otherwise=joint.round)
-    return replace(joint, round=rounds, serve=own)
+    return then_alone(inside(flocks, rule), rounds_before)
