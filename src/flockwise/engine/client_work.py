@@ -68,6 +68,7 @@ class ClientWork:
     def __post_init__(self) -> None:
         self._cache: OrderedDict[tuple[int, str, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._cached = 0
+        self._reports: dict[tuple[int, bool], dict[str, np.ndarray]] = {}
         self._joined: OrderedDict[tuple[tuple[int, ...], bool], tuple[np.ndarray, np.ndarray, np.ndarray]] = (
             OrderedDict()
         )
@@ -124,9 +125,12 @@ class ClientWork:
         """The client's report, from its training data."""
         if self.report is None:
             return {}
-        x, y = self.data(client, "train", round)
-        made = self.report.make(x, y, self.federation.dataset.classes)
-        return {name: np.asarray(array) for name, array in made.items()}
+        key = (client, self._drifted(round))
+        if key not in self._reports:  # it follows from the data alone, and may take longer than the training
+            x, y = self.data(client, "train", round)
+            made = self.report.make(x, y, self.federation.dataset.classes)
+            self._reports[key] = {name: np.asarray(array) for name, array in made.items()}
+        return self._reports[key]
 
     def origin(self, client: int) -> tuple[float, float, float]:
         """Where the client's replies come from, as numbers."""

@@ -20,7 +20,14 @@ from flockwise.registry import OWN
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary, choose_attackers
 from flockwise.runs.channel import make_channel
-from flockwise.runs.federating import OwnModel, make_federation, make_work, model_factory
+from flockwise.runs.federating import (
+    OwnModel,
+    for_federation,
+    make_federation,
+    make_work,
+    model_factory,
+    report_of,
+)
 from flockwise.runs.hazards import Hazards
 from flockwise.runs.truth import truth_for
 from flockwise.server import Gate, Server
@@ -69,6 +76,7 @@ def assemble(
     if config.engine.name != "local" and brought.engine is None and (brought.clients or brought.model):
         raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
     federation = brought.clients or make_federation(config, directory, data)
+    method = for_federation(method, federation)
     adversary = make_adversary(config, federation.clients, directory, brought.attack)
     work = make_work(
         config,
@@ -77,7 +85,7 @@ def assemble(
         federation=federation,
         model=brought.model,
         adversary=adversary,
-        report=method.report,
+        report=report_of(method),
         personal=method.personal,
     )
     first = first_models(config, work, method, directory, brought.model)
