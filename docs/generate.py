@@ -29,6 +29,7 @@ def pages() -> dict[Path, str]:
         HERE / "extending.md": _extending(),
         HERE / "architecture.md": _architecture(),
         HERE / "vocabulary.md": _vocabulary(),
+        ROOT / "src" / "flockwise" / "strategies" / "__init__.pyi": _strategy_names(),
         readme: f"{before}{BLOCK}\n{_headlines()}\n{BLOCK}{after}",
     }
 
@@ -99,6 +100,16 @@ def _vocabulary() -> str:
         lines.append(f"| {number.title} (`{number.name}`) | {_cell(number.meaning)} | {better} |")
     before, _, after = (HERE / "vocabulary.md").read_text().split("<!-- numbers -->")
     return "<!-- numbers -->".join([before, "\n" + "\n".join(lines) + "\n", after])
+
+
+def _strategy_names() -> str:
+    """The strategies as names of their package, for type checkers: at runtime they are found, not listed."""
+    home = "flockwise.strategies.strategy"
+    names = dict.fromkeys(("MEAN", "STRATEGIES", "Strategy", "find_strategy", "strategy"), home)
+    names |= {"Method": "flockwise.stages.method"}
+    names |= {piece.function.__name__: piece.function.__module__ for piece in STRATEGIES.values()}
+    lines = [f"from {home} import {name} as {name}" for name, home in names.items()]
+    return "\n".join(sorted(lines)) + "\n"
 
 
 def _headlines() -> str:
