@@ -22,6 +22,7 @@ from flockwise.aggregation.krum import krum, multi_krum
 from flockwise.aggregation.mda import mda
 from flockwise.aggregation.meamed import meamed
 from flockwise.aggregation.mean import mean
+from flockwise.aggregation.momentum import momentum
 from flockwise.aggregation.monna import monna
 from flockwise.aggregation.nearest_neighbor_mixing import nearest_neighbor_mixing
 from flockwise.aggregation.norm_bound import norm_bound
@@ -59,6 +60,7 @@ __all__ = [
     "meamed",
     "mean",
     "median",
+    "momentum",
     "monna",
     "multi_krum",
     "nearest_neighbor_mixing",

@@ -95,7 +95,7 @@ def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait
 def average_known(rule: Rule, latest: LatestModels) -> Stage:
     """The rule on the newest models of all known members, also those not heard this round (communities, eq. 1)."""
     for asked, name in (("root", "root set"), ("memory", "memory")):
-        if asked in rule.piece.wants:
+        if asked in rule.wants:
             raise ConfigError(
                 f"aggregation.name = {rule.name!r}: this method averages whole models, not updates of one model; "
                 f"choose a rule without a {name}, such as 'geometric-median'"
