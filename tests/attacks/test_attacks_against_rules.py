@@ -44,7 +44,15 @@ def honest_updates(kind, seed):
 def attacked_updates(attack, kind, seed):
     updates = honest_updates(kind, seed)
     if attack is not None:
-        view = View(updates[:ATTACKERS], updates[ATTACKERS:], "median", {}, GROUP)
+        view = View(
+            updates[:ATTACKERS],
+            updates[ATTACKERS:],
+            "median",
+            {},
+            GROUP,
+            True,
+            lambda rows: np.median(rows, axis=0),
+        )
         updates[:ATTACKERS] = attack.craft(view, np.random.default_rng(seed))
     return updates
 

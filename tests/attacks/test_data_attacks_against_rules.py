@@ -32,7 +32,8 @@ def _round(attack: str | None) -> np.ndarray:
         y = rng.permutation(np.arange(60) % CLASSES)
         x = (0.7 * patterns[y] + 0.3 * rng.random((60, 4, 4, 1))).astype(np.float32)
         if attack and client < ATTACKERS:
-            x, y = ATTACKS[attack]().poison(x, y, CLASSES, generator(2, attack, client))
+            piece = ATTACKS[attack]
+            x, y = piece(**piece.example).of(client).poison(x, y, CLASSES, generator(2, attack, client))
         rows.append(_update(x, y))
     return np.stack(rows)
 

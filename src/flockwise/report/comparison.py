@@ -15,7 +15,7 @@ TELLING = ("strategy.name", "aggregation.name", "attack.name", "split.name", "da
 MOST_POINTS = 400
 FINAL = ("accuracy", "accuracy_honest", "accuracy_worst", "accuracy_p10", "accuracy_std", "loss", "test_loss",
          "flocks", "ari", "purity",
-         "apart", "detection_precision", "detection_recall")  # fmt: skip
+         "apart", "detection_precision", "detection_recall", "attack_success")  # fmt: skip
 
 
 def describe_comparison(runs: Sequence[Run]) -> dict[str, Any]:

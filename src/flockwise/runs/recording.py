@@ -32,6 +32,8 @@ def recorded(
         everyone = tested.accuracy[honest]  # those set apart by mistake count too
         if (apart[honest] != FREE).any() and np.isfinite(everyone).any():
             facts["accuracy_honest"] = float(np.nanmean(everyone))
+        if tested.fooled is not None and np.isfinite(tested.fooled[honest]).any():
+            facts["attack_success"] = float(np.nanmean(tested.fooled[honest]))
         arrays |= {
             "accuracy": tested.accuracy.astype(np.float32),
             "test_loss": tested.loss.astype(np.float32),

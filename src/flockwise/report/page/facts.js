@@ -8,6 +8,7 @@ const FACT_WORDS = {
   separation: "separation",
   detection_precision: "precision (of those set apart, attackers)",
   detection_recall: "recall (of attackers, set apart)",
+  attack_success: "attack success (triggers that work)",
   accuracy_honest: "accuracy, with honest clients set apart",
   loss: "test loss",
   test_loss: "test loss",
