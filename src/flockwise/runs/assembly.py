@@ -11,7 +11,7 @@ from torch import nn
 from flockwise import plugins
 from flockwise.attacks import ATTACKS, Attack
 from flockwise.config import Config
-from flockwise.config.resolving import method_of
+from flockwise.config.resolving import method_of, rule_of
 from flockwise.data import Federation
 from flockwise.engine import ClientWork, Engine, Local, Opener
 from flockwise.errors import ConfigError, InputError, RunError
@@ -148,7 +148,8 @@ def make_adversary(
     section = config.aggregation
     knowledge = {"f": section.attackers, **section.parameters}
     chosen = choose_attackers(config, clients)
-    return Adversary(attack, chosen, config.seed, config.attack.first_round, section.name, knowledge)  # type: ignore[arg-type]
+    rule = None if section.name == OWN else rule_of(config, directory)
+    return Adversary(attack, chosen, config.seed, config.attack.first_round, section.name, knowledge, rule)  # type: ignore[arg-type]
 
 
 def _same_run(state: State, clients: int, parameters: int) -> None:
