@@ -27,8 +27,9 @@ def cluster(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of files that Ray leaves open when it starts nodes
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings(
+    "ignore"
+)  # Ray leaves files open when it starts nodes, and warns of its own future
 def test_a_node_that_dies_in_the_middle_loses_nothing(cluster, tmp_path):
     made, nodes = cluster
     here, there = Study(FILE, out=tmp_path / "here"), Study(FILE, out=tmp_path / "there")
