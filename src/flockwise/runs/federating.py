@@ -51,7 +51,7 @@ def make_work(
     return ClientWork(
         federation, first, Recipe(**config.training.model_dump()), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
-        report, tuple(config.model.travels), Source(config.written(), directory, data),
+        report, tuple(config.model.travels), Source(config.written(), directory, data), config.evaluation.on,
     )  # fmt: skip
 
 

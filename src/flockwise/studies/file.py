@@ -71,17 +71,27 @@ class Show(Section):
     figures: list[Literal["heat", "curves", "seeds", "when"]] = Field(["heat", "curves", "seeds", "when"])
 
 
+class Range(Section):
+    """Values from low to high."""
+
+    low: float
+    high: float
+    log: bool = Field(False, description="search by factors instead of steps")
+    whole: bool = Field(False, description="whole numbers only")
+
+
 class Tune(Section):
     """A fair search: every method gets the same number of tries, judged on validation data alone."""
 
-    search: dict[str, list[Scalar] | dict[str, float | bool]] = Field(
+    search: dict[str, list[Scalar] | Range] = Field(
         description="fields and what to try: a list, or {low = 0.001, high = 1.0, log = true}"
     )
-    tries: int = Field(10, ge=1)
+    tries: int = Field(10, ge=1, description="of each method; a grid that is smaller is tried whole")
+    number: str = Field("accuracy", description="what is judged: a number of rounds, on validation data")
     by: list[str] = Field(
         default_factory=list, description="axes whose labels are tuned apart; default: rows"
     )
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, description="of the tries and of the search")
     rounds: int | None = Field(None, ge=1, description="of a try; default: the cell's own")
 
 
@@ -150,62 +160,29 @@ def read_study(what: str | Path | Mapping[str, Any]) -> StudyFile:
 
 
 def _checked(content: Mapping[str, Any]) -> StudyFile:
+    from flockwise.studies.faults import faults_of
+
     study = validated(StudyFile, content)
     if study.tables and study.vary:
         raise ConfigError("vary: a study with tables says in each of them what is varied; move it there")
     faults = [
         f"tables.{name}.{fault}" if name else fault
         for name, table in study.every_table().items()
-        for fault in _faults(table, study)
+        for fault in faults_of(table)
     ]
     if faults:
         raise ConfigError("\n".join(faults))
     return study
 
 
-def _faults(table: Table, study: StudyFile) -> list[str]:
-    axes, faults = set(table.vary), []
-    for name, axis in table.vary.items():
-        if not axis:
-            faults.append(f"vary.{name}: is empty; give it values, such as [1, 2], or named settings")
-        elif name in ("seed", "scale"):
-            faults.append(f"vary.{name}: cannot be an axis; seeds and scales have fields of their own")
-    known = axes | {"scale"}
-    conditions = [("skip", where) for where in table.skip]
-    conditions += [("adjust.where", adjust.where) for adjust in table.adjust]
-    conditions += [("fork.where", table.fork.where)] if table.fork else []
-    for place, where in conditions:
-        faults += [f"{place}.{axis}: no such axis; there are {_some(known)}" for axis in where.keys() - known]
-    for field in ("rows", "columns"):
-        faults += [
-            f"show.{field} = {axis!r}: no such axis; there are {_some(axes)}"
-            for axis in _listed(getattr(table.show, field))
-            if axis not in axes
-        ]
-    if table.show.worst is not None and table.show.worst not in axes:
-        faults.append(f"show.worst = {table.show.worst!r}: no such axis; there are {_some(axes)}")
-    elif table.show.worst is not None and table.show.worst not in sides(table)[1]:
-        faults.append(f"show.worst = {table.show.worst!r}: is an axis of the rows; name one of the columns")
-    both = sorted(set(_listed(table.show.rows)) & set(_listed(table.show.columns)))
-    faults += [
-        f"show.columns = {axis!r}: is an axis of the rows already; take it out of one" for axis in both
-    ]
-    if isinstance(table.seeds, list) and len(set(table.seeds)) < len(table.seeds):
-        faults.append(f"seeds = {table.seeds}: a seed counts once; leave out the others")
-    return faults
-
-
 def sides(table: Table) -> tuple[list[str], list[str]]:
     """The axes of the rows and of the columns; every axis is in one of them, so that no cell hides another."""
-    rows, columns = _listed(table.show.rows), _listed(table.show.columns)
+    rows, columns = listed(table.show.rows), listed(table.show.columns)
     if not rows:
         rows = [axis for axis in table.vary if axis not in columns][:1]
     return rows, columns + [axis for axis in table.vary if axis not in (*rows, *columns)]
 
 
-def _listed(axes: list[str] | str | None) -> list[str]:
+def listed(axes: list[str] | str | None) -> list[str]:
+    """Axes that may be given as one."""
     return [axes] if isinstance(axes, str) else list(axes or [])
-
-
-def _some(names: set[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
