@@ -30,6 +30,7 @@ class Search:
     tries: list[Try] = field(default_factory=list)
     chosen: Tried = field(default_factory=dict)
     error: str = ""
+    left: int = 0  # tries that are not on record yet
 
     @property
     def label(self) -> str:
@@ -113,7 +114,7 @@ def _bases(cells: Sequence[Cell]) -> dict[Key, Cell]:
 
 def _ended(search: Search, wanted: Tune) -> Search:
     if len(search.tries) < budget(wanted):
-        return search
+        return replace(search, left=budget(wanted) - len(search.tries))
     known = [one for one in search.tries if one.value is not None]
     if not known:
         error = search.tries[-1].error.splitlines()[0]
