@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flockwise.errors import InputError
+from flockwise.numbers import NUMBERS
 from flockwise.report.comparison import describe_comparison
 from flockwise.report.encoding import plain
 from flockwise.report.numbers import describe_run
@@ -81,7 +82,13 @@ def charts_library() -> str:
 @cache
 def page_script() -> str:
     """The page's own script: the files in `page/` one after the other, closed off from everything else."""
-    return '"use strict";\n(() => {\n' + "\n".join(_text(f"page/{name}.js") for name in SCRIPTS) + "})();\n"
+    numbers = {number.name: [number.title, number.meaning, number.better] for number in NUMBERS.values()}
+    known = (
+        f"const NUMBERS = Object.fromEntries(Object.entries({safe_json(numbers)})"
+        ".map(([name, [title, meaning, better]]) => [name, { title, meaning, better }]));\n"
+    )
+    scripts = "\n".join(_text(f"page/{name}.js") for name in SCRIPTS)
+    return f'"use strict";\n(() => {{\n{known}{scripts}}})();\n'
 
 
 @cache

@@ -34,6 +34,8 @@ def recorded(
         if truth is not None and np.isfinite(tested.accuracy[honest]).any():
             by_group = per_group_accuracy(tested.accuracy[honest], truth[honest])
             facts["accuracy_worst_group"] = float(np.nanmin(by_group))
+        if tested.fooled is not None and np.isfinite(tested.fooled[honest]).any():
+            facts["attack_success"] = float(np.nanmean(tested.fooled[honest]))
         arrays |= {
             "accuracy": tested.accuracy.astype(np.float32),
             "test_loss": tested.loss.astype(np.float32),

@@ -34,8 +34,8 @@ class Fork(Section):
 class Adjust(Section):
     """Settings for the cells that `where` means, on top of what their axes say."""
 
-    where: Where
-    set: Settings
+    where: Where = Field(description="axis = label, or a list of labels")
+    set: Settings = Field(description="a part of a config")
 
 
 class NumberSpec(Section):
@@ -51,7 +51,7 @@ class NumberSpec(Section):
     better: Literal["higher", "lower", "neither"] | None = Field(
         None, description="which direction is better; default: as the number's definition says"
     )
-    title: str = ""
+    title: str = Field("", description="what it is called; default: as its definition says")
 
     @property
     def direction(self) -> Literal["higher", "lower", "neither"]:
@@ -68,14 +68,16 @@ class Show(Section):
     )
     numbers: list[str] = Field(["accuracy"], min_length=1, description="the first is what is compared")
     worst: str | None = Field(None, description="add a column with the worst over this axis")
-    figures: list[Literal["heat", "curves", "seeds", "when"]] = Field(["heat", "curves", "seeds", "when"])
+    figures: list[Literal["heat", "curves", "seeds", "when"]] = Field(
+        ["heat", "curves", "seeds", "when"], description="which pictures"
+    )
 
 
 class Range(Section):
     """Values from low to high."""
 
-    low: float
-    high: float
+    low: float = Field(description="the lowest value")
+    high: float = Field(description="the highest value")
     log: bool = Field(False, description="search by factors instead of steps")
     whole: bool = Field(False, description="whole numbers only")
 
@@ -98,31 +100,40 @@ class Tune(Section):
 class Table(Section):
     """One table: its cells are all combinations of what is varied."""
 
-    title: str = ""
+    title: str = Field("", description="what stands above it")
     cell: str | None = Field(None, description='how cells are called, such as "{method}, {attack}"')
-    base: Settings = Field(default_factory=dict)
-    vary: dict[str, Axis] = Field(default_factory=dict)
-    skip: list[Where] = Field(default_factory=list)
-    adjust: list[Adjust] = Field(default_factory=list)
-    fork: Fork | None = None
+    base: Settings = Field(
+        default_factory=dict, description="what all cells have in common, a part of a config"
+    )
+    vary: dict[str, Axis] = Field(
+        default_factory=dict, description="axes: named settings, or a field with a list of values"
+    )
+    skip: list[Where] = Field(default_factory=list, description="cells to leave out")
+    adjust: list[Adjust] = Field(default_factory=list, description="settings for some cells only")
+    fork: Fork | None = Field(None, description="rounds that cells share")
     compute: str | None = Field(None, description="module:function(labels, seed) instead of runs")
     seeds: int | list[int] | None = Field(None, description="how many, or which")
-    numbers: dict[str, NumberSpec] = Field(default_factory=dict)
+    numbers: dict[str, NumberSpec] = Field(default_factory=dict, description="how numbers are read, by name")
     curves: list[str] = Field(default_factory=list, description="further numbers to keep round by round")
     arrays: str | None = Field(None, description="module:function of a finished run: small matrices to keep")
-    show: Show = Field(default_factory=Show)
-    tune: Tune | None = None
+    show: Show = Field(default_factory=Show, description="rows, columns, numbers, pictures")
+    tune: Tune | None = Field(None, description="a fair search before anything is compared")
 
 
 class StudyFile(Table):
     """A whole study: one table, or several that share a base."""
 
-    name: str = Field("study", min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
-    seeds: int | list[int] | None = 1
+    name: str = Field(
+        "study", min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$",
+        description="default: the file's name",
+    )  # fmt: skip
+    seeds: int | list[int] | None = Field(1, description="how many, or which")
     scales: dict[str, Settings] = Field(
         default_factory=dict, description="named changes of the base, chosen by --scale"
     )
-    tables: dict[str, Table] = Field(default_factory=dict)
+    tables: dict[str, Table] = Field(
+        default_factory=dict, description="several tables that share base, seeds, numbers and tuning"
+    )
 
     def every_table(self) -> dict[str, Table]:
         """The tables by name; a study without any is one itself."""
