@@ -124,7 +124,8 @@ def _studies() -> str:
     lines = ["| where | field | default | what it is for |", "|---|---|---|---|"]
     for place, kind in places.items():
         for name, default, meaning in described(kind):
-            shown = "" if default in ('"none"', '""', "{}", "[]") or name == "show" else f"`{default}`"
+            empty = default in ('"none"', '""', "{}", "[]") or name == "show"
+            shown = "needed" if not default else "" if empty else f"`{default}`"
             lines.append(f"| {place} | `{name}` | {shown} | {_cell(meaning)} |")
     before, _, after = (HERE / "studies.md").read_text().split("<!-- fields -->")
     return "<!-- fields -->".join([before, "\n" + "\n".join(lines) + "\n", after])
