@@ -22,7 +22,7 @@ Resolve = Callable[[Config, Path | None], Config]
 def resolve(config: Config, directory: Path | None) -> Config:
     """The config with all options of its pieces; ConfigError with a line per fault if it cannot be run."""
     faults: list[str] = []
-    for step in (_data, _split, _model, _training, _aggregation, _strategy, _attack, _faults):
+    for step in (_data, _split, _model, _training, _aggregation, _strategy, _attack, _faults, _evaluation):
         try:
             config = step(config, directory)
         except PluginError as error:
@@ -210,4 +210,12 @@ def _faults(config: Config, directory: Path | None) -> Config:
         count = getattr(config.faults, field)
         if clients is not None and count > clients:
             raise ConfigError(f"faults.{field} = {count}: must be at most split.clients = {clients}")
+    return config
+
+
+def _evaluation(config: Config, directory: Path | None) -> Config:
+    if config.evaluation.on == "validation" and not config.split.validation and config.data.name != OWN:
+        raise ConfigError(
+            "split.validation = 0: evaluation.on = 'validation' needs data that clients set aside, such as 0.1"
+        )
     return config

@@ -149,9 +149,12 @@ class Root(Section):
 
 
 class EvaluationSection(Section):
-    """When clients' models are tested."""
+    """When clients' models are tested, and on what."""
 
     every: int = Field(1, ge=1, description="rounds between tests; the last round is always tested")
+    on: Literal["test", "validation"] = Field(
+        "test", description="validation: test data is never looked at, for tuning"
+    )
 
 
 class Checkpoint(Section):
