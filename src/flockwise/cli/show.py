@@ -33,12 +33,14 @@ def show(run: Path, as_json: bool, events: int) -> None:
         }
         content = {
             **row, "config": found.config, "rounds": found.rounds.tolist(), "facts": facts, "events": happened,
-            "damage": found.damage,
+            "damage": found.damage, "note": found.about.get("note", ""),
         }  # fmt: skip
         click.echo(json.dumps(content))
         return
     for key, value in {**row, "checkpoints": ", ".join(map(str, found.checkpoints)) or None}.items():
         click.echo(f"{key:11} {cell(value)}")
+    if found.about.get("note"):
+        click.echo(f"{'note':11} {printable(found.about['note'])}")
     for line in found.damage:
         click.echo(f"{'damaged':11} {printable(line)}")
     for event in happened[-events:] if events else []:

@@ -162,6 +162,9 @@ def _strategy(config: Config, directory: Path | None) -> Config:
         if strategy.rule_sees_all:
             _enough_clients(config, rule)
         method_of(config, directory)  # choices that do not go together are told here, never in mid-run
+    flocks, clients = options.get("flocks"), config.split.clients
+    if isinstance(flocks, int) and clients is not None and flocks > clients:
+        raise ConfigError(f"strategy.flocks = {flocks}: must be at most split.clients = {clients}")
     if options.get("judge") == "root" and not config.root.samples:
         raise ConfigError(
             "root.samples = 0: strategy.judge = 'root' needs clean data on the server, such as 100"
@@ -206,7 +209,7 @@ def _among(chosen: int | float | list[int], clients: int) -> None:
 
 def _faults(config: Config, directory: Path | None) -> Config:
     clients = config.split.clients
-    for field in ("late_clients", "drift_clients"):
+    for field in ("late_clients", "slow_clients", "drift_clients"):
         count = getattr(config.faults, field)
         if clients is not None and count > clients:
             raise ConfigError(f"faults.{field} = {count}: must be at most split.clients = {clients}")

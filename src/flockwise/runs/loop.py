@@ -28,6 +28,7 @@ class Progress:
     seconds: float
     engine: str
     path: Path
+    note: str = ""  # what a person should know of the run as a whole
 
 
 class Unanswered(EngineError):
@@ -55,11 +56,13 @@ class Loop:
     evaluate_every: int = 1  # 0: never
     on_round: Callable[[Progress], object] | None = None
     stop: Callable[[], bool] = lambda: False
+    note: str = ""  # what a person should know of the run as a whole
     barren: int = 0  # rounds in a row in which no reply was let in
     _noted: object = None  # who takes part, as last written
 
     def run(self, rounds: int) -> str:
         """Go on to this round; "finished", or why it ended before."""
+        self._note(rounds)
         try:
             why = self._rounds(rounds)
         except BaseException as error:
@@ -73,8 +76,14 @@ class Loop:
             why = self._first_reason("no reply could be used in any round")
             self.writer.about(state="failed", error=why)
         elif why == "finished":
+            self._note(rounds)
             self.writer.about(state="finished")
         return why
+
+    def _note(self, rounds: int) -> None:
+        """What the method will not come to do in this run, or has not: nobody should have to guess."""
+        self.note = "; ".join(self.server.method.remarks(self.server.state, rounds))
+        self.writer.about(note=self.note)
 
     def _rounds(self, rounds: int) -> str:
         while self.server.round < rounds:
@@ -133,7 +142,9 @@ class Loop:
     def _told(self, full: RoundRecord, rounds: int, seconds: float) -> None:
         if self.on_round:
             describe, path = self.engine.describe(), self.writer.path
-            self.on_round(Progress(full.round, rounds, full.facts, full.events, seconds, describe, path))
+            self.on_round(
+                Progress(full.round, rounds, full.facts, full.events, seconds, describe, path, self.note)
+            )
 
     def _stopped(self, events: list[Event], why: str) -> str:
         """The run ends before its time; what happened since the last round is added to that round."""

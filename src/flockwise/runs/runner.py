@@ -87,7 +87,7 @@ def run(
     path = Path(out) if out is not None else new_run_path(config)
     parts = assemble(config, directory=folder, data=_path(data), brought=brought)
     try:
-        with create_run(path, config.written(), environment(config, folder), _policy(config)) as writer:
+        with create_run(path, config.written(), environment(config, folder), policy_of(config)) as writer:
             _told_clients(writer, parts)
             _loop(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
@@ -124,7 +124,7 @@ def resume(
     brought = Brought(clients, model, method, attack, engine)
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     try:
-        with reopen_run(path, _policy(config)) as writer:
+        with reopen_run(path, policy_of(config)) as writer:
             writer.forget_after(newest.round)
             writer.events(newest.round, newest.passed_over)
             writer.about(goal=str(goal))
@@ -167,7 +167,7 @@ def fork(
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     about = {**environment(config, directory), "parent": str(Path(path).resolve()), "forked_at": at}
     try:
-        with create_run(target, config.written(), about, _policy(config)) as writer:
+        with create_run(target, config.written(), about, policy_of(config)) as writer:
             _told_clients(writer, parts)
             _inherit(parent, writer, at, saved)
             parts.engine.restore(kept_by_clients(saved))
@@ -193,7 +193,8 @@ def _loop(
 
     def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
         drifted = work.later is not None and closed.round >= config.faults.drift_round
-        return recorded(closed, tested, truth[drifted], attackers, events)
+        full = recorded(closed, tested, truth[drifted], attackers, events)
+        return replace(full, facts={**full.facts, **parts.hazards.facts(closed, events)})
 
     every = config.evaluation.every
     return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop)
@@ -296,7 +297,8 @@ def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.nda
     writer.policy = policy
 
 
-def _policy(config: Config) -> CheckpointPolicy:
+def policy_of(config: Config) -> CheckpointPolicy:
+    """When checkpoints are written, and which are kept."""
     every = None if config.checkpoint.every == "auto" else config.checkpoint.every
     return CheckpointPolicy(every, config.checkpoint.keep, frozenset(config.checkpoint.at))
 
