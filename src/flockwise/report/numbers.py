@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from flockwise.data.fingerprint import MARKS
 from flockwise.errors import FlockwiseError
 from flockwise.report.dendrograms import dendrograms
 from flockwise.report.encoding import bits, numbers, quantised
@@ -42,7 +43,9 @@ def describe_run(run: Run) -> dict[str, Any]:
         "created": run.about.get("created", ""),
         "about": run.about,
         "config": run.config,
-        "environment": run.environment,
+        "environment": {
+            key: value for key, value in run.environment.items() if key != MARKS
+        },  # they are long
         "headline": part("headline", lambda: headline(run, known), {"story": ""}),
         "rounds": run.rounds.tolist(),
         "seconds": numbers(run.seconds, 3),

@@ -22,6 +22,7 @@ from flockwise.runs.handle import Run, open_run
 from flockwise.runs.loop import Loop, Progress
 from flockwise.runs.objects import config_of, merged
 from flockwise.runs.recording import recorded
+from flockwise.runs.same_data import data_marks, refuse_other_data
 from flockwise.stages.method import Method
 from flockwise.store import create_run, reopen_run
 from flockwise.store.checkpoint import state_of
@@ -86,7 +87,8 @@ def run(
     path = Path(out) if out is not None else new_run_path(config)
     parts = assemble(config, directory=folder, data=_path(data), brought=brought)
     try:
-        with create_run(path, config.written(), environment(config, folder), _policy(config)) as writer:
+        about = {**environment(config, folder), **data_marks(parts.federation)}
+        with create_run(path, config.written(), about, _policy(config)) as writer:
             _told_clients(writer, parts)
             _loop(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
@@ -123,6 +125,7 @@ def resume(
     brought = Brought(clients, model, method, attack, engine)
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     try:
+        refuse_other_data(path, found, parts.federation)
         with reopen_run(path, _policy(config)) as writer:
             writer.forget_after(newest.round)
             writer.events(newest.round, newest.passed_over)
@@ -164,8 +167,12 @@ def fork(
     brought = Brought(clients, model, method, attack, engine)
     state = state_of(saved, Path(path))
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
-    about = {**environment(config, directory), "parent": str(Path(path).resolve()), "forked_at": at}
     try:
+        refuse_other_data(Path(path), parent, parts.federation)
+        about = {
+            **environment(config, directory), **data_marks(parts.federation),
+            "parent": str(Path(path).resolve()), "forked_at": at,
+        }  # fmt: skip
         with create_run(target, config.written(), about, _policy(config)) as writer:
             _told_clients(writer, parts)
             _inherit(parent, writer, at, saved)
