@@ -18,6 +18,7 @@ COMMANDS = {  # each in the file of its name
     "new": "Write a commented config to start from.",
     "runs": "List runs with state, round and accuracy.",
     "show": "Show one run in the terminal.",
+    "clients": "Show what became of each client of a run.",
     "release": "Let clients that were set apart take part again.",
     "confirm": "Keep clients that were set apart out for good.",
     "quarantine": "Set clients apart.",

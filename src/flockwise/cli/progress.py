@@ -63,8 +63,10 @@ class Watch:
     def round(self, progress: Any) -> None:
         """One more round is on record."""
         if self._json:
+            from flockwise.store.events import event_words
+
             facts = {key: value for key, value in progress.facts.items() if value == value}
-            events = [{"kind": e.kind, "message": e.message, "client": e.client} for e in progress.events]
+            events = [event_words(event) for event in progress.events]
             content = {"round": progress.round, "rounds": progress.rounds, **facts, "events": events}
             click.echo(json.dumps(content))
             return

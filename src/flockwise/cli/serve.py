@@ -22,6 +22,10 @@ def serve(folder: Path, host: str, port: int, open_browser: bool) -> None:
     """
     from flockwise.errors import PluginError
 
+    if not folder.is_dir():
+        raise click.UsageError(
+            f"{folder}: no such folder; give the one that holds runs, or start a run first"
+        )
     try:
         from flockwise.dashboard import serve as serve_runs
     except ImportError as error:

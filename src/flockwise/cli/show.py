@@ -20,13 +20,12 @@ from flockwise.terminal import printable
 def show(run: Path, as_json: bool, events: int) -> None:
     """Show RUN: what it is, how it goes, what happened."""
     from flockwise.store import open_run
+    from flockwise.store.events import event_words
 
     found = open_run(run)
     found.check()
     row = run_row(run, found)
-    happened = [
-        {"round": e.round, "kind": e.kind, "client": e.client, "message": e.message} for e in found.events
-    ]
+    happened = [{"round": event.round, **event_words(event)} for event in found.events]
     if as_json:
         facts = {
             name: [None if v != v else v for v in values.tolist()] for name, values in found.facts.items()

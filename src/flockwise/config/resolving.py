@@ -162,6 +162,17 @@ def _strategy(config: Config, directory: Path | None) -> Config:
         if strategy.rule_sees_all:
             _enough_clients(config, rule)
         method_of(config, directory)  # choices that do not go together are told here, never in mid-run
+    for option in ("judge", "rollback", "follow"):  # what asks clients for their validation data
+        asks = (
+            options.get(option) == "validation"
+            if option == "judge"
+            else options.get(option) not in (None, False)
+        )
+        if asks and not config.split.validation and config.data.name != OWN:
+            raise ConfigError(
+                f"split.validation = 0: strategy.{option} = {options[option]!r} asks clients for validation data; set it to "
+                "0.1, or leave the option out"
+            )
     if options.get("judge") == "root" and not config.root.samples:
         raise ConfigError(
             "root.samples = 0: strategy.judge = 'root' needs clean data on the server, such as 100"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from flockwise.store import Run
+from flockwise.store.summary import client_summary
 
 Table = dict[str, list[Any]]  # column name -> values, all of one length
 
@@ -28,8 +29,12 @@ def _rounds(run: Run) -> Table:
 
 
 def _clients(run: Run) -> Table:
-    names = ("client", "name", "truth", "attacker", "train", "validation", "test", "address", "hour", "user")
-    return {name: [client[name] for client in run.clients] for name in names}
+    """Who takes part, and what became of each."""
+    known = {int(row["client"]): row for row in run.clients}
+    rows = client_summary(run)
+    told = ("truth", "attacker", "address", "hour", "user")
+    columns: Table = {name: [row[name] for row in rows] for name in (rows[0] if rows else ("client", "name"))}
+    return columns | {name: [known.get(row["client"], {}).get(name) for row in rows] for name in told}
 
 
 def _client_rounds(run: Run) -> Table:

@@ -15,6 +15,7 @@ from flockwise.report.groups import feature_groups
 from flockwise.report.headline import headline
 from flockwise.report.places import Places, encoded_places, flock_curves, flow, read_places, some_rows
 from flockwise.store import Run
+from flockwise.store.summary import latest_values
 
 NOWHERE = Places(np.zeros(0, np.int64), np.zeros((0, 0), np.int64))
 COLUMNS = ("name", "truth", "attacker", "train", "validation", "test", "address", "hour", "user")
@@ -82,7 +83,11 @@ def _per_client(run: Run, name: str, known: Places) -> tuple[np.ndarray, np.ndar
 
 def _accuracy(rounds: np.ndarray, values: np.ndarray) -> dict[str, Any]:
     rows = some_rows(rounds, values.shape[1])
-    return {"rounds": rounds[rows].tolist(), "values": quantised(values[rows], 0.0, 1.0)}
+    return {
+        "rounds": rounds[rows].tolist(),
+        "values": quantised(values[rows], 0.0, 1.0),
+        "latest": latest_values(values, values.shape[1]),  # the table shows three digits, a step has fewer
+    }
 
 
 def _trained(run: Run) -> dict[str, Any] | None:

@@ -13,14 +13,18 @@ import numpy as np
 
 from flockwise import __version__
 from flockwise.config import Config, parse_config
+from flockwise.config.doubts import doubts
 from flockwise.config.reading import said_config
+from flockwise.data import Federation
 from flockwise.engine import Engine, Evaluation, Opener
 from flockwise.errors import ConfigError, InputError, RunError
 from flockwise.messages import Event, RoundRecord
+from flockwise.options import shown
 from flockwise.runs.assembly import Brought, Parts, assemble
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.loop import Loop, Progress
 from flockwise.runs.objects import config_of, merged
+from flockwise.runs.on_record import config_on_record, directory_of, samples_told
 from flockwise.runs.recording import recorded
 from flockwise.runs.same_data import data_marks, refuse_other_data
 from flockwise.stages.method import Method
@@ -30,12 +34,12 @@ from flockwise.store.damage import refuse_damage
 from flockwise.store.files import lock
 from flockwise.store.policy import CheckpointPolicy
 from flockwise.store.writer import RunWriter
+from flockwise.strategies.strategy import Strategy
 
 if TYPE_CHECKING:
     from torch import nn
 
     from flockwise.attacks import Attack
-    from flockwise.data import Federation
     from flockwise.training import Recipe
 
 Callback = Callable[[Progress], object]
@@ -43,7 +47,7 @@ Callback = Callable[[Progress], object]
 
 def run(
     what: Method | Config | Mapping[str, Any] | str | Path,
-    clients: "Federation | None" = None,
+    clients: Federation | None = None,
     *,
     model: "nn.Module | Callable[..., nn.Module] | None" = None,
     training: "Recipe | None" = None,
@@ -72,6 +76,7 @@ def run(
     `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
     resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.
     """
+    _refuse_others(what, clients)
     beside = Path(what).parent if isinstance(what, str | Path) else Path.cwd()
     folder = beside if directory is None else Path(directory)
     brought = Brought(clients, model, what if isinstance(what, Method) else None, attack, engine)
@@ -87,17 +92,34 @@ def run(
     path = Path(out) if out is not None else new_run_path(config)
     parts = assemble(config, directory=folder, data=_path(data), brought=brought)
     try:
-        about = {**environment(config, folder), **data_marks(parts.federation)}
+        about = {**environment(config, folder), **about_data(parts.federation)}
         with create_run(path, config.written(), about, _policy(config)) as writer:
             _told_clients(writer, parts)
+            writer.events(0, [Event("note", line) for line in doubts(config)])
             _loop(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
     return open_run(path)
 
 
+def _refuse_others(what: object, clients: object) -> None:
+    """Refuse what cannot be run, before it fails somewhere below in words of its own."""
+    if isinstance(what, Strategy):
+        raise InputError(
+            f"what = {what.name}: is a strategy, not yet a method; call it, as in fw.{what.function.__name__}()"
+        )
+    if not isinstance(what, Method | Config | Mapping | str | Path):
+        raise InputError(
+            f"what = {shown(what)}: must be a method such as fw.flic(), the path of a config, a mapping, or a Config"
+        )
+    if clients is not None and not isinstance(clients, Federation):
+        raise InputError(
+            f"clients = {type(clients).__name__}: must be a Federation, such as fw.Federation.from_arrays([(x, y), ...])"
+        )
+
+
 def resume(
-    path: str | Path, *, data: str | Path | None = None, clients: "Federation | None" = None,
+    path: str | Path, *, data: str | Path | None = None, clients: Federation | None = None,
     model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
     attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
     stop: Callable[[], bool] = lambda: False, rounds: int | None = None, workers: int | None = None,
@@ -109,8 +131,7 @@ def resume(
     path = Path(path)
     found = open_run(path)
     refuse_damage(path)
-    directory = Path(found.environment.get("directory", "."))
-    config = parse_config(found.config, directory=directory)
+    directory, config = directory_of(found), config_on_record(found)
     goal = rounds or found.goal or config.rounds
     config = config.model_copy(update={"rounds": goal})
     if workers is not None:
@@ -141,7 +162,7 @@ def resume(
 
 def fork(
     path: str | Path, at: int, overrides: Iterable[str] = (), *, out: str | Path | None = None,
-    data: str | Path | None = None, clients: "Federation | None" = None,
+    data: str | Path | None = None, clients: Federation | None = None,
     model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
     attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
     stop: Callable[[], bool] = lambda: False,
@@ -149,9 +170,8 @@ def fork(
     """Start a new run from a checkpoint of another one, with another method, rule or training from there on."""
     parent = open_run(path)
     refuse_damage(Path(path))
-    directory = Path(parent.environment.get("directory", "."))
-    config = parse_config(parent.config, overrides, directory)
-    before = parse_config(parent.config, directory=directory)
+    directory, before = directory_of(parent), config_on_record(parent)
+    config = config_on_record(parent, overrides)
     for section in ("data", "split", "model", "seed"):
         if getattr(config, section) != getattr(before, section):
             raise ConfigError(
@@ -170,7 +190,7 @@ def fork(
     try:
         refuse_other_data(Path(path), parent, parts.federation)
         about = {
-            **environment(config, directory), **data_marks(parts.federation),
+            **environment(config, directory), **about_data(parts.federation),
             "parent": str(Path(path).resolve()), "forked_at": at,
         }  # fmt: skip
         with create_run(target, config.written(), about, _policy(config)) as writer:
@@ -245,7 +265,7 @@ def _as_config(
     return parse_config(content, overrides, directory)
 
 
-def ground_truth(federation: "Federation", attackers: frozenset[int]) -> np.ndarray | None:
+def ground_truth(federation: Federation, attackers: frozenset[int]) -> np.ndarray | None:
     """The true flock of each client: its group, and whether it lies."""
     groups = federation.groups
     if groups is None and not attackers:
@@ -276,6 +296,11 @@ def environment(config: Config, directory: Path) -> dict[str, Any]:
         "torch": torch.__version__, "machine": platform.machine(), "system": platform.system(),
         "cores": os.cpu_count(), "seed": config.seed, "command": sys.argv, "directory": str(directory.resolve()),
     }  # fmt: skip
+
+
+def about_data(federation: Federation) -> dict[str, Any]:
+    """What is kept of the data: a digest of each client's, and the shape of a sample."""
+    return {**samples_told(federation), **data_marks(federation)}
 
 
 def new_run_path(config: Config, folder: Path = Path("runs")) -> Path:
