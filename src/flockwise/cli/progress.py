@@ -26,9 +26,11 @@ def follow(
     with stop_on_signal() as stop, Watch(as_json, quiet) as watch:
         finished = work(*arguments, **options, on_round=watch.round, stop=stop)
     if finished.state == "stopped":
-        last = int(finished.rounds[-1])
+        last, why = int(max(finished.rounds, default=0)), finished.about.get("error", "")
+        if why:  # nobody asked for it
+            click.echo(f"error: {printable(why)}", err=True)
         click.echo(f"stopped after round {last}; go on with: flockwise resume {finished.path}", err=True)
-        raise click.exceptions.Exit(130)
+        raise click.exceptions.Exit(1 if why else 130)
     watch.summary(finished)
     return finished
 
