@@ -66,7 +66,15 @@ class Watch:
         """One more round is on record."""
         if self._json:
             facts = {key: value for key, value in progress.facts.items() if value == value}
-            events = [{"kind": e.kind, "message": e.message, "client": e.client} for e in progress.events]
+            events = [
+                {
+                    "kind": e.kind,
+                    "message": e.message,
+                    "client": e.client,
+                    "name": progress.names.get(e.client),
+                }
+                for e in progress.events
+            ]
             content = {"round": progress.round, "rounds": progress.rounds, **facts, "events": events}
             click.echo(json.dumps(content))
             return
@@ -78,7 +86,7 @@ class Watch:
             self._say(f"{progress.path}: {progress.engine}")
         for event in progress.events:
             if event.kind in LOUD:
-                who = f" (client {event.client})" if event.client is not None else ""
+                who = f" ({_called(event.client, progress.names)})" if event.client is not None else ""
                 self._say(f"round {progress.round}: {event.kind}: {printable(event.message)}{who}")
         line = _numbers(progress.facts)
         if self._bar:
@@ -126,6 +134,12 @@ def stop_on_signal() -> Iterator[Callable[[], bool]]:
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+def _called(client: int, names: Any) -> str:
+    from flockwise.store.client_notes import called
+
+    return printable(called(client, names.get(client)))
 
 
 def _numbers(facts: Any) -> str:

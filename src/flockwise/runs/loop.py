@@ -14,6 +14,7 @@ from flockwise.messages import Event, Replies, RoundRecord, bound
 from flockwise.runs.hazards import Hazards
 from flockwise.server import Server
 from flockwise.store import RunWriter
+from flockwise.store.client_notes import called
 from flockwise.store.requests import apply_requests
 
 
@@ -28,6 +29,7 @@ class Progress:
     seconds: float
     engine: str
     path: Path
+    names: Mapping[int, str] = field(default_factory=dict)  # of clients
 
 
 class Unanswered(EngineError):
@@ -107,7 +109,7 @@ class Loop:
                 return "stopped"
             if self._hopeless(full) and not last:
                 why = f"round {full.round}: no reply could be used, {self.barren} rounds in a row"
-                return self._given_up(why + _quoted(full.events))
+                return self._given_up(why + _quoted(full.events, self.writer.names))
         return "finished"
 
     def _hopeless(self, full: RoundRecord) -> bool:
@@ -146,8 +148,10 @@ class Loop:
 
     def _told(self, full: RoundRecord, rounds: int, seconds: float) -> None:
         if self.on_round:
-            describe, path = self.engine.describe(), self.writer.path
-            self.on_round(Progress(full.round, rounds, full.facts, full.events, seconds, describe, path))
+            describe, path, names = self.engine.describe(), self.writer.path, self.writer.names
+            self.on_round(
+                Progress(full.round, rounds, full.facts, full.events, seconds, describe, path, names)
+            )
 
     def _stopped(self, events: list[Event], why: str) -> str:
         """The run ends before its time; what happened since the last round is added to that round."""
@@ -214,7 +218,10 @@ def _nobody(events: list[Event]) -> str:
     return away[-1] if away else f"nobody answered ({failed[0]})" if failed else "nobody answered"
 
 
-def _quoted(events: Sequence[Event]) -> str:
+def _quoted(events: Sequence[Event], names: Mapping[int, str] | None = None) -> str:
     """The first rejection, to be added to a reason."""
-    rejected = [f" (client {event.client}: {event.message})" for event in events if event.kind == "rejected"]
-    return rejected[0] if rejected else ""
+    first = next((event for event in events if event.kind == "rejected"), None)
+    if first is None:
+        return ""
+    who = "" if first.client is None else f"{called(first.client, (names or {}).get(first.client))}: "
+    return f" ({who}{first.message})"

@@ -265,7 +265,8 @@ def client_rows(parts: Parts) -> list[dict[str, Any]]:
     attackers = parts.hazards.attackers
     return [
         {
-            "client": number, "name": f"client {number}", "truth": shard.group, "attacker": int(number in attackers),
+            "client": number, "name": shard.name or f"client {number}", "about": shard.about,
+            "truth": shard.group, "attacker": int(number in attackers),
             "train": len(shard.train), "validation": len(shard.validation), "test": len(shard.test),
             "address": shard.address, "hour": shard.hour, "user": shard.user,
         }
