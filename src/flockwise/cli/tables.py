@@ -22,7 +22,7 @@ def run_row(path: Path, found: "Run | Exception") -> dict[str, Any]:
     counts = {name: int(known[name]) if name in known else None for name in ("flocks", "apart")}
     return {
         "run": str(path), "state": found.state, "strategy": found.config.get("strategy", {}).get("name"),
-        "data": found.config.get("data", {}).get("name"),
+        "data": found.about.get("data") or found.config.get("data", {}).get("name"),
         "round": f"{int(found.rounds[-1]) if len(found.rounds) else 0}/{found.goal}",
         "accuracy": known.get("accuracy"), **counts,
     }  # fmt: skip
