@@ -33,8 +33,13 @@ def _clients(run: Run) -> Table:
     known = {int(row["client"]): row for row in run.clients}
     rows = client_summary(run)
     told = ("truth", "attacker", "address", "hour", "user")
-    columns: Table = {name: [row[name] for row in rows] for name in (rows[0] if rows else ("client", "name"))}
-    return columns | {name: [known.get(row["client"], {}).get(name) for row in rows] for name in told}
+    table: Table = {name: [row[name] for row in rows] for name in (rows[0] if rows else ("client", "name"))}
+    table |= {name: [known.get(row["client"], {}).get(name) for row in rows] for name in told}
+    notes = [known.get(row["client"], {}).get("about", {}) for row in rows]
+    for key in dict.fromkeys(key for note in notes for key in note):
+        # behind a prefix, so that no key can take a column's place
+        table[f"about_{key}"] = [note.get(key) for note in notes]
+    return table
 
 
 def _client_rounds(run: Run) -> Table:
@@ -62,9 +67,11 @@ def _client_rounds(run: Run) -> Table:
 
 def _events(run: Run) -> Table:
     events = run.events
+    names: dict[int | None, str] = {client["client"]: client["name"] for client in run.clients}
     return {
         "round": [event.round for event in events], "kind": [event.kind for event in events],
-        "client": [event.client for event in events], "message": [event.message for event in events],
+        "client": [event.client for event in events],
+        "name": [names.get(event.client) for event in events], "message": [event.message for event in events],
         "detail": [json.dumps(dict(event.detail)) for event in events],
     }  # fmt: skip
 

@@ -17,16 +17,17 @@ from flockwise.config.doubts import doubts
 from flockwise.config.reading import said_config
 from flockwise.data import Federation
 from flockwise.engine import Engine, Evaluation, Opener
-from flockwise.errors import ConfigError, InputError, RunError
+from flockwise.errors import ConfigError, EngineError, InputError, RunError
 from flockwise.messages import Event, RoundRecord
-from flockwise.options import shown
 from flockwise.runs.assembly import Brought, Parts, assemble
+from flockwise.runs.data_check import checked_data
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.loop import Loop, Progress
 from flockwise.runs.objects import config_of, merged
-from flockwise.runs.on_record import config_on_record, directory_of, samples_told
+from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.recording import recorded
 from flockwise.runs.same_data import data_marks, refuse_other_data
+from flockwise.runs.sample_shape import samples_told
 from flockwise.stages.method import Method
 from flockwise.store import create_run, reopen_run
 from flockwise.store.checkpoint import state_of
@@ -93,24 +94,25 @@ def run(
     parts = assemble(config, directory=folder, data=_path(data), brought=brought)
     try:
         about = {**environment(config, folder), **about_data(parts.federation)}
+        found = checked_data(parts.federation, config.data.check)
         with create_run(path, config.written(), about, _policy(config)) as writer:
             _told_clients(writer, parts)
-            writer.events(0, [Event("note", line) for line in doubts(config)])
+            writer.events(0, [*found, *(Event("note", line) for line in doubts(config))])
             _loop(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
-    return open_run(path)
+    return _ended(path)
 
 
 def _refuse_others(what: object, clients: object) -> None:
     """Refuse what cannot be run, before it fails somewhere below in words of its own."""
     if isinstance(what, Strategy):
         raise InputError(
-            f"what = {what.name}: is a strategy, not yet a method; call it, as in fw.{what.function.__name__}()"
+            f"run({what.name}, ...): is a strategy, not yet a method; call it, as in fw.{what.function.__name__}()"
         )
     if not isinstance(what, Method | Config | Mapping | str | Path):
         raise InputError(
-            f"what = {shown(what)}: must be a method such as fw.flic(), the path of a config, a mapping, or a Config"
+            f"run({type(what).__name__}, ...): must be a method such as fw.flic(), a config as a mapping, or its path"
         )
     if clients is not None and not isinstance(clients, Federation):
         raise InputError(
@@ -131,7 +133,8 @@ def resume(
     path = Path(path)
     found = open_run(path)
     refuse_damage(path)
-    directory, config = directory_of(found), config_on_record(found)
+    directory = Path(found.environment.get("directory", "."))
+    config = config_of_run(found, directory)
     goal = rounds or found.goal or config.rounds
     config = config.model_copy(update={"rounds": goal})
     if workers is not None:
@@ -157,7 +160,7 @@ def resume(
             _loop(config, parts, writer, on_round, stop).run(goal)
     finally:
         parts.engine.close()
-    return open_run(path)
+    return _ended(path)
 
 
 def fork(
@@ -170,8 +173,9 @@ def fork(
     """Start a new run from a checkpoint of another one, with another method, rule or training from there on."""
     parent = open_run(path)
     refuse_damage(Path(path))
-    directory, before = directory_of(parent), config_on_record(parent)
-    config = config_on_record(parent, overrides)
+    directory = Path(parent.environment.get("directory", "."))
+    before = config_of_run(parent, directory)
+    config = parse_config(parent.config, overrides, directory)
     for section in ("data", "split", "model", "seed"):
         if getattr(config, section) != getattr(before, section):
             raise ConfigError(
@@ -200,7 +204,15 @@ def fork(
             _loop(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
-    return open_run(target)
+    return _ended(target)
+
+
+def _ended(path: Path) -> Run:
+    """The run as it ended; an EngineError if nothing was learned in it, whose record is kept all the same."""
+    found = open_run(path)
+    if found.state == "failed":
+        raise EngineError(f"{path}: failed: {found.about.get('error', 'no reason is on record')}")
+    return found
 
 
 def kept_by_clients(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -221,8 +233,8 @@ def _loop(
         drifted = work.later is not None and closed.round >= config.faults.drift_round
         return recorded(closed, tested, truth[drifted], attackers, events)
 
-    every = config.evaluation.every
-    return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop)
+    every, patience = config.evaluation.every, config.engine.retries
+    return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop, patience)
 
 
 def _other_trainer(found: Run, parts: Parts) -> list[Event]:
@@ -235,7 +247,7 @@ def _other_trainer(found: Run, parts: Parts) -> list[Event]:
 
 
 def _told_clients(writer: RunWriter, parts: Parts) -> None:
-    writer.about(trainer=parts.work.why)
+    writer.about(trainer=parts.work.why, data=parts.federation.dataset.name)
     writer.clients(parts.engine.clients() or client_rows(parts))
 
 
@@ -279,7 +291,8 @@ def client_rows(parts: Parts) -> list[dict[str, Any]]:
     attackers = parts.hazards.attackers
     return [
         {
-            "client": number, "name": f"client {number}", "truth": shard.group, "attacker": int(number in attackers),
+            "client": number, "name": shard.name or f"client {number}", "about": shard.about,
+            "truth": shard.group, "attacker": int(number in attackers),
             "train": len(shard.train), "validation": len(shard.validation), "test": len(shard.test),
             "address": shard.address, "hour": shard.hour, "user": shard.user,
         }

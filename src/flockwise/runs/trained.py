@@ -10,9 +10,11 @@ from flockwise.config.resolving import method_of
 from flockwise.errors import InputError
 from flockwise.models import Layout
 from flockwise.models.travel import Travel
+from flockwise.registry import OWN
 from flockwise.rng import derived_seed
 from flockwise.runs.federating import make_federation, model_factory
-from flockwise.runs.on_record import config_on_record, directory_of, empty_federation
+from flockwise.runs.recorded_config import config_of_run
+from flockwise.runs.sample_shape import empty_federation
 from flockwise.stages.method import Method
 from flockwise.stages.stage import Setting
 from flockwise.stages.state import UNPLACED, State
@@ -31,16 +33,18 @@ def load_model(
     A client's model includes what of it the client kept to itself.
     """
     run = run if isinstance(run, Run) else open_run(run)
-    directory, config = directory_of(run), config_on_record(run)
+    directory = Path(run.environment.get("directory", "."))
+    config = config_of_run(run, directory)
     if module is None:
-        if config.model.name == "own":
+        if config.model.name == OWN:
             raise InputError(
-                "module: this run's model was given in Python; pass a module of the same architecture"
+                "module: this run's model was given in Python; pass one of the same architecture, as module=..."
             )
         federation = empty_federation(run)
-        if federation is None and config.data.name == "own":
+        if federation is None and config.data.name == OWN:
             raise InputError(
-                "module: this run's data were given in Python; pass a module of the model's architecture"
+                "module: this run's data was given in Python, so the shape of its samples is not known here; "
+                "pass a module of the same architecture, as module=..."
             )
         federation = federation or make_federation(
             config, directory, Path(data) if data is not None else None

@@ -1,34 +1,13 @@
-"""What a run's own directory says about how it was made: its config, and the shape of its samples."""
+"""The shape of a run's samples, kept so that its model can be made without the data."""
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from flockwise.config import Config, parse_config
 from flockwise.data import Dataset, Federation, Shard
-from flockwise.errors import ConfigError
 from flockwise.store import Run
 
 _SAMPLES = "samples"  # in environment.json
-
-
-def directory_of(found: Run) -> Path:
-    """Where the run's own pieces are looked for."""
-    return Path(str(found.environment.get("directory", ".")))
-
-
-def config_on_record(found: Run, overrides: Iterable[str] = ()) -> Config:
-    """The run's config, changed by overrides; a fault of the file's own is told with its name."""
-    directory = directory_of(found)
-    try:
-        config = parse_config(found.config, directory=directory)
-    except ConfigError as error:
-        lines = [f"{found.path}/config.toml: {line}" for line in str(error).splitlines()]
-        raise ConfigError("\n".join(lines)) from error
-    changes = list(overrides)
-    return parse_config(found.config, changes, directory) if changes else config
 
 
 def samples_told(federation: Federation) -> dict[str, Any]:
