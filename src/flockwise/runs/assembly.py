@@ -91,6 +91,7 @@ def assemble(
     )
     refuse_too_large(method, federation.clients, work.travel.size)
     first = first_models(config, work, method, directory, brought.model)
+    _finite(work)
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)
     travel, cap = work.travel, config.gate.weight_cap
@@ -153,6 +154,15 @@ def make_adversary(
     chosen = choose_attackers(config, clients)
     rule = None if section.name == OWN else rule_of(config, directory)
     return Adversary(attack, chosen, config.seed, config.attack.first_round, section.name, knowledge, rule)  # type: ignore[arg-type]
+
+
+def _finite(work: ClientWork) -> None:
+    """Refuse a model that could never learn: every update of it would be NaN, and rejected."""
+    for entry in work.travel.layout.entries:
+        if not np.isfinite(work.first[entry.start : entry.stop]).all():
+            raise InputError(
+                f"model: {entry.name} holds NaN or infinite values before any training; check how it is initialised"
+            )
 
 
 def _same_run(state: State, clients: int, parameters: int) -> None:
