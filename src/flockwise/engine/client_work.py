@@ -76,12 +76,6 @@ class ClientWork:
         )
         self.travel = Travel.of(Layout.of(self.module), self.travels, self.personal.head)
         self.first = self.travel.layout.read(self.module)  # the whole model as it is before training
-<<<<<<< HEAD
-        tokens = self.federation.dataset.tokens
-        self._trainer, self.why = choose_trainer(
-            self.module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer, tokens=tokens
-        )
-=======
         self.kept = Kept(self.travel, self.personal, self.first)
         self._trainer, self.why = self._choose(self.module)
         self._trainers = Trainers(self._trainer, self.module, self.travel, lambda part: self._choose(part)[0])
@@ -92,8 +86,10 @@ class ClientWork:
             )
 
     def _choose(self, module: nn.Module) -> tuple[Trainer, str]:
-        return choose_trainer(module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer)
->>>>>>> main
+        return choose_trainer(
+            module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer,
+            tokens=self.federation.dataset.tokens,
+        )  # fmt: skip
 
     @property
     def sample_shape(self) -> tuple[int, ...]:
