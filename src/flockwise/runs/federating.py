@@ -130,8 +130,7 @@ def model_factory(
     """A function from a seed to the model that clients train."""
     if isinstance(model, nn.Module):
         return lambda seed: model
-    shape = federation.dataset.x.shape[1:]
-    image = (shape[2], shape[0], shape[1]) if len(shape) == 3 else (1, 1, int(np.prod(shape)))
+    image = _as_image(federation.dataset.shape)
     classes = federation.dataset.classes
     if model is not None:
         wanted = (image, classes) if _takes_two(model) else ()
@@ -140,6 +139,13 @@ def model_factory(
         return lambda seed: build(config.model.name, image, classes, seed, **config.model.parameters)
     found = plugins.find("models", config.model.name, MODELS, directory)
     return lambda seed: _seeded(partial(found, **config.model.parameters), (image, classes), seed)
+
+
+def _as_image(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """What a model function is told of its input: (channels, height, width), ones where there is no such thing."""
+    if len(shape) == 3:
+        return shape[2], shape[0], shape[1]
+    return (1, *shape) if len(shape) == 2 else (1, 1, int(np.prod(shape)))  # type: ignore[return-value]
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:
