@@ -83,7 +83,7 @@ class Table(Section):
     vary: dict[str, Axis] = Field(default_factory=dict)
     skip: list[Where] = Field(default_factory=list)
     adjust: list[Adjust] = Field(default_factory=list)
-    fork: Fork | None = None
+    fork: Fork | list[Fork] | None = Field(None, description="of several the first that means a cell counts")
     compute: str | None = Field(None, description="module:function(labels, seed) instead of runs")
     seeds: int | list[int] | None = Field(None, description="how many, or which")
     numbers: dict[str, NumberSpec] = Field(default_factory=dict)
@@ -91,6 +91,10 @@ class Table(Section):
     arrays: str | None = Field(None, description="module:function of a finished run: small matrices to keep")
     show: Show = Field(default_factory=Show)
     tune: Tune | None = None
+
+    def forks(self) -> list[Fork]:
+        """What cells have in common, one or several."""
+        return self.fork if isinstance(self.fork, list) else [self.fork] if self.fork else []
 
 
 class StudyFile(Table):
@@ -162,7 +166,7 @@ def _faults(table: Table, study: StudyFile) -> list[str]:
     known = axes | {"scale"}
     conditions = [("skip", where) for where in table.skip]
     conditions += [("adjust.where", adjust.where) for adjust in table.adjust]
-    conditions += [("fork.where", table.fork.where)] if table.fork else []
+    conditions += [("fork.where", fork.where) for fork in table.forks()]
     for place, where in conditions:
         faults += [f"{place}.{axis}: no such axis; there are {_some(known)}" for axis in where.keys() - known]
     for field in ("rows", "columns"):

@@ -43,7 +43,7 @@ def _figure_1() -> list[Cell]:
         Cell("Figure 1", name, "", (), (
             Measure("global weight after 10 rounds", lambda finished: finished.fact("global"), target, "number"),
             Measure("distance of the clients' own weights", lambda f: f.fact("apart"), own, "number"),
-        ), curves=("global", "first", "second"), compute=two_clients)
+        ), curves=("global", "first", "second"), compute=lambda name, seed: two_clients({"data": name}, seed))
         for name, target, own in (("IID", 45.0, 0.0), ("non-IID", 45.0, None))
     ]  # fmt: skip
 
