@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         mini_fl,
         strategy,
     )  # fmt: skip
+    from flockwise.studies import Study, study
     from flockwise.training import SGD, Adam
 
 _HOMES = {
@@ -63,6 +64,7 @@ _HOMES = {
     "flockwise.runs": ("Progress", "Run", "fork", "list_runs", "load_model", "open_run", "resume", "run"),
     "flockwise.server": ("Gate", "Server"),
     "flockwise.stages": ("Method", "Report", "Setting", "State"),
+    "flockwise.studies": ("Study", "study"),
     "flockwise.strategies": (
         "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
     ),
@@ -75,11 +77,12 @@ _MODULES = (
 
 __all__ = [
     "SGD", "Adam", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow", "Leiden",
-    "Local", "Louvain", "Method", "Progress", "Report", "Rule", "Run", "Server", "Setting", "State", "aggregation",
+    "Local", "Louvain", "Method", "Progress", "Report", "Rule", "Run", "Server", "Setting", "State", "Study",
+    "aggregation",
     "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering", "communities", "custom", "data",
     "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum", "list_runs", "load_config",
     "load_model", "mean", "median", "metrics", "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume",
-    "run", "similarity", "splits", "stages", "strategy", "trimmed_mean",
+    "run", "similarity", "splits", "stages", "strategy", "study", "trimmed_mean",
 ]  # fmt: skip
 
 

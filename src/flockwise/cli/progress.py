@@ -86,14 +86,14 @@ class Watch:
         else:
             done = progress.round - self._first_round + 1
             left = (time.perf_counter() - self._started) / done * (progress.rounds - progress.round)
-            self._say(f"round {progress.round}/{progress.rounds}  {line}  {_duration(left)} left")
+            self._say(f"round {progress.round}/{progress.rounds}  {line}  {duration(left)} left")
 
     def summary(self, run: Any) -> None:
         """What came of it."""
         if self._json or self._quiet:
             return
         facts = {name: values[-1] for name, values in run.facts.items() if len(values)}
-        took = _duration(float(run.seconds.sum()))
+        took = duration(float(run.seconds.sum()))
         click.echo(f"{run.state}: {len(run.rounds)} rounds in {took}, {_numbers(facts)}")
         click.echo(f"run: {run.path}")
 
@@ -138,7 +138,8 @@ def _numbers(facts: Any) -> str:
     return "  ".join(parts)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds in words."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

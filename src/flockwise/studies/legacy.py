@@ -11,9 +11,9 @@ from typing import Any
 
 from flockwise.config import Config
 from flockwise.options import validated
-from flockwise.study.cells import Cell
-from flockwise.study.finished import own_reader
-from flockwise.study.results import Result
+from flockwise.studies.cells import Cell
+from flockwise.studies.finished import own_reader
+from flockwise.studies.results import Result
 
 _KEPT = ("seed", "scale", "values", "curves", "arrays", "seconds", "date", "command", "twin", "decided",
          "versions", "machine", "forked_at")  # fmt: skip
