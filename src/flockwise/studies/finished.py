@@ -65,9 +65,9 @@ class Finished:
         state = self.run.checkpoint(round)
         return state["models"], state["labels"]
 
-    def official_accuracy(self) -> float:
+    def official_accuracy(self, round: int | None = None) -> float:
         """Of the one global model, or of the mean of the models that clients have."""
-        models, labels = self.models()
+        models, labels = self.models(round)
         used = np.unique(labels[labels >= 0]) if len(models) > 1 else np.zeros(1, dtype=np.int64)
         mean = (
             models[used].astype(np.float64).mean(axis=0).astype(np.float32)
