@@ -103,7 +103,7 @@ class Study:
     def command(self) -> str:
         """How to do the same by hand."""
         if self.source is None:
-            return "flockwise.study(...)"
+            return "flockwise.studies(...)"
         return f"flockwise study {self.source.name}" + (f" --scale {self.scale}" if self.scale else "")
 
     def __repr__(self) -> str:
