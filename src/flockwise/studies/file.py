@@ -45,7 +45,9 @@ class NumberSpec(Section):
     at: RoundOf | None = Field(None, description="the round; default: the last")
     over: list[RoundOf] | None = Field(None, min_length=2, max_length=2, description="first and last round")
     last: Annotated[int, Field(ge=1)] | None = Field(None, description="over the last so many rounds")
-    statistic: Literal["mean", "best", "worst"] = Field("mean", description="of `over` or `last`")
+    statistic: Literal["mean", "best", "worst", "rises"] = Field(
+        "mean", description="of `over` or `last`; rises: in how many rounds it went up"
+    )
     target: float | None = Field(None, description="for numbers that compare with a target")
     percent: bool = Field(False, description="show a share as percent")
     better: Literal["higher", "lower", "neither"] | None = Field(

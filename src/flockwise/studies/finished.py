@@ -98,10 +98,12 @@ def own_reader(name: str, directory: Path | None) -> Callable[..., Any]:
 
 
 def statistic(values: Sequence[float | None], kind: str, better: str) -> float:
-    """The mean of a stretch of a curve, or its best or worst value; NaN where nothing was measured."""
+    """The mean of a stretch of a curve, its best or worst value, or how often it rises; NaN where nothing was measured."""
     known = [value for value in values if value is not None and value == value]
     if not known:
         return float("nan")
+    if kind == "rises":
+        return float(sum(later > earlier for earlier, later in zip([0.0, *known], known, strict=False)))
     if kind == "mean":
         return sum(known) / len(known)
     highest = (kind == "best") == (better != "lower")

@@ -1,5 +1,6 @@
 """The numbers of a publication: `published.toml` beside a study's file, in blocks that look like the printed table."""
 
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,10 +8,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field
+from scipy.special import stdtrit
 
 from flockwise.config.sections import Section
 from flockwise.errors import ConfigError
 from flockwise.options import validated
+from flockwise.studies.statistics import LEVEL
 
 Unit = Literal["percent", "share", "number"]
 MARGINS = {"percent": 1.0, "share": 0.01, "number": 0.0}  # a point; what is counted must be exactly the same
@@ -68,12 +71,10 @@ class Bar:
     @property
     def half_width(self) -> float:
         """Half of the 95 % interval of the published mean; 0 where the paper gives no spread over runs."""
-        from flockwise.studies.statistics import t_quantile
-
         count = self.block.seeds or 0
         if self.spread is None or self.block.spread_over != "runs" or count < 2:
             return 0.0
-        return t_quantile(count) * self.spread / float(count) ** 0.5
+        return float(stdtrit(count - 1, 1 - LEVEL / 2)) * self.spread / math.sqrt(count)
 
 
 class _File(Section):
