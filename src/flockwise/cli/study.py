@@ -11,7 +11,7 @@ from flockwise.terminal import printable
 
 if TYPE_CHECKING:
     from flockwise.studies.cells import Cell
-    from flockwise.studies.study import Study
+    from flockwise.studies.handle import Study
 
 
 @click.command()
@@ -54,7 +54,7 @@ def study(
 
     Finished cells are kept and skipped, so a stop (Ctrl-C) loses nothing: give the same command again.
     """
-    from flockwise.studies.study import Study
+    from flockwise.studies.handle import Study
 
     found = Study(file, scale=scale, out=out, data=data, tables=tables, seeds=seeds)
     todo = chosen(found.cells if again else found.missing, found.cells, names)

@@ -3,6 +3,6 @@
 from flockwise.studies.cells import Cell
 from flockwise.studies.file import StudyFile, read_study
 from flockwise.studies.results import Result
-from flockwise.studies.study import Study, study
+from flockwise.studies.handle import Study, study
 
 __all__ = ["Cell", "Result", "Study", "StudyFile", "read_study", "study"]
