@@ -15,6 +15,7 @@ from flockwise.studies.cells import Cell
 from flockwise.studies.finished import own_reader
 from flockwise.studies.results import Result
 
+_NEEDED = {"config_hash", "table", "cell", "scale", "seed"}
 _KEPT = ("seed", "scale", "values", "curves", "arrays", "seconds", "date", "command", "twin", "decided",
          "versions", "machine", "forked_at")  # fmt: skip
 
@@ -34,25 +35,26 @@ def older_results(
 
     `names` are numbers that went by another name. A cell that was moved to another table is found by its hash.
     """
-    held = list(cells)
-    for content in older_files(folder):
-        seed, table, cell = content["seed"], content["table"], content["cell"]
-        same = [one for one in held if one.name == cell and one.scale == content["scale"]]
-        for one in sorted(same, key=lambda one: one.table != table):
-            if _stands(content, one, seed, directory):
-                yield _as_today(content, one, names or {})
+    known: dict[tuple[str, str], dict[str, Cell]] = {}
+    for cell in cells:
+        known.setdefault((cell.scale, cell.name), {}).setdefault(cell.table, cell)
+    for _, content in older_files(folder):
+        same = known.get((content["scale"], content["cell"]), {}).values()
+        for cell in sorted(same, key=lambda cell: cell.table != content["table"]):
+            if _stands(content, cell, content["seed"], directory):
+                yield _as_today(content, cell, names or {})
                 break
 
 
-def older_files(folder: Path) -> Iterator[dict[str, Any]]:
+def older_files(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """What lies below a folder in the older format."""
     for path in sorted(folder.rglob("*.json")):
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             continue
-        if isinstance(content, dict) and {"config_hash", "table", "cell", "scale", "seed"} <= content.keys():
-            yield content
+        if isinstance(content, dict) and _NEEDED <= content.keys():
+            yield path, content
 
 
 def _stands(content: Mapping[str, Any], cell: Cell, seed: int, directory: Path | None) -> bool:

@@ -79,15 +79,22 @@ class Bar:
 
 class _File(Section):
     published: list[Block] = Field(default_factory=list)
+    formerly: dict[str, str] = Field(
+        default_factory=dict, description="what results of the older format call numbers: what they are called now"
+    )
 
 
 def read_bars(folder: Path) -> list[Bar]:
     """Every published number of a study's folder; none where it has no published.toml."""
     path = folder / "published.toml"
-    if not path.is_file():
-        return []
-    blocks = read_checked(_File, path).published
+    blocks = read_checked(_File, path).published if path.is_file() else []
     return [bar for block in blocks for bar in _bars(block, path)]
+
+
+def former_names(folder: Path) -> dict[str, str]:
+    """What older results of a study call its numbers."""
+    path = folder / "published.toml"
+    return dict(read_checked(_File, path).formerly) if path.is_file() else {}
 
 
 def read_checked(kind: type[M], path: Path) -> M:

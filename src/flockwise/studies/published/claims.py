@@ -33,6 +33,8 @@ class Claim(Section):
     place: str
     means: str = Field("", description="how the words were made a comparison, where that is not plain")
     tests: list[Comparison] = Field(min_length=1)
+    short: str = Field("", description="the same in a few words, for one screen")
+    ours: str = Field("", description="what ours come to in a few words, where the first comparison that fails does not say it")
     vacuous: str = Field("", description="why it tells nothing although it can be evaluated")
     note: str = ""
 
