@@ -61,7 +61,9 @@ def publication(name: str, out: Path = Path("papers")) -> Publication:
 
 def _seeds(folder: Path) -> int:
     """As many as the highest seed on disk needs."""
-    found = [result.seed for result in results_in(folder)] + [content["seed"] for _, content in older_files(folder)]
+    found = [result.seed for result in results_in(folder)] + [
+        content["seed"] for _, content in older_files(folder)
+    ]
     return max(found, default=0) + 1
 
 

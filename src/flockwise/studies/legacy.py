@@ -53,7 +53,7 @@ def older_files(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             content = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             continue
-        if isinstance(content, dict) and _NEEDED <= content.keys():
+        if isinstance(content, dict) and content.keys() >= _NEEDED:
             yield path, content
 
 
@@ -64,7 +64,7 @@ def _stands(content: Mapping[str, Any], cell: Cell, seed: int, directory: Path |
         curves = content.get("curves") or {}
         return bool(curves) and all(again.get(name) == curve for name, curve in curves.items())
     at = cell.beginning.at if cell.beginning else None
-    return said_hash(cell.content, seed, at) == content["config_hash"]
+    return bool(said_hash(cell.content, seed, at) == content["config_hash"])
 
 
 def _as_today(content: Mapping[str, Any], cell: Cell, names: Mapping[str, str]) -> Result:

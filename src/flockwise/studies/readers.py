@@ -27,6 +27,13 @@ def official_of_own_models(finished: Finished) -> float:
     return float(scores @ counts / counts.sum())
 
 
+def official_by_round(finished: Finished) -> dict[str, list[list[float]]]:
+    """What the mean of all models gets right of the official test part, in percent, in every round that was kept."""
+    rounds = sorted(set(finished.run.config["checkpoint"]["at"]) & set(finished.run.checkpoints))
+    scores = [round(100.0 * finished.official_accuracy(r), 3) for r in rounds]
+    return {"global model": [[float(r) for r in rounds], scores]}
+
+
 def rand_index_of_models(finished: Finished) -> float:
     """Adjusted Rand index of who has which model at the end, and the groups."""
     labels = finished.models()[1]

@@ -2,15 +2,8 @@
 
 import numpy as np
 
+from flockwise.studies import readers
 from flockwise.studies.finished import Finished
-from flockwise.studies.readers import groups
-
-
-def global_by_round(finished: Finished) -> dict[str, list[list[float]]]:
-    """What the mean of the communities' models gets right, in percent, for every round whose models were kept."""
-    rounds = sorted(set(finished.run.config["checkpoint"]["at"]) & set(finished.run.checkpoints))
-    scores = [round(100.0 * finished.official_accuracy(r), 3) for r in rounds]
-    return {"global model": [[float(r) for r in rounds], scores]}
 
 
 def their_silhouette(finished: Finished) -> float:
@@ -31,9 +24,8 @@ def their_silhouette(finished: Finished) -> float:
 
 def contrast(finished: Finished) -> float:
     """How much more alike two clients of one community are than two of different ones, from distances (eq. 3)."""
-    truth, similar = groups(finished), _normalised(list(_squares(finished).values())[-1])
-    same, other = truth[:, None] == truth[None, :], ~np.eye(len(truth), dtype=bool)
-    return float(np.nanmean(similar[same & other]) - np.nanmean(similar[~same & other]))
+    distances = _others(list(_squares(finished).values())[-1])
+    return -readers.contrast(finished) / max(float(distances.max() - distances.min()), 1e-12)
 
 
 def histograms(finished: Finished) -> dict[str, list[list[float]]]:
@@ -54,8 +46,7 @@ def _squares(finished: Finished) -> dict[int, np.ndarray]:
 
 
 def _others(square: np.ndarray) -> np.ndarray:
-    others = square[~np.eye(len(square), dtype=bool)]
-    return np.asarray(others[np.isfinite(others)])
+    return np.asarray(square[~np.eye(len(square), dtype=bool) & np.isfinite(square)])
 
 
 def _normalised(square: np.ndarray) -> np.ndarray:

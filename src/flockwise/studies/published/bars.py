@@ -80,7 +80,8 @@ class Bar:
 class _File(Section):
     published: list[Block] = Field(default_factory=list)
     formerly: dict[str, str] = Field(
-        default_factory=dict, description="what results of the older format call numbers: what they are called now"
+        default_factory=dict,
+        description="what results of the older format call numbers: what they are called now",
     )
 
 
@@ -114,7 +115,9 @@ def _bars(block: Block, path: Path) -> Iterator[Bar]:
     for row, values in block.rows.items():
         spreads = block.spreads.get(row, [])
         if len(values) != len(columns) or (spreads and len(spreads) != len(columns)):
-            raise ConfigError(f"{path}: {block.place}: {row!r} has {len(values)} values, {len(columns)} wanted")
+            raise ConfigError(
+                f"{path}: {block.place}: {row!r} has {len(values)} values, {len(columns)} wanted"
+            )
         for number, (column, value) in enumerate(zip(columns, values, strict=True)):
             if value == "n/d":
                 continue

@@ -23,7 +23,16 @@ CONTRADICTED, ONE_AGAINST, OPEN, IN_PART, ONE_FOR, SUPPORTED, NOTHING, NOT_RUN =
     "contradicted", "open: one seed against", "open", "open: run in part, so far for", "open: one seed for", "supported",
     "tells nothing", "not run",
 )  # fmt: skip
-ORDER = (CONTRADICTED, ONE_AGAINST, OPEN, IN_PART, ONE_FOR, SUPPORTED, NOTHING, NOT_RUN)  # what goes against first
+ORDER = (
+    CONTRADICTED,
+    ONE_AGAINST,
+    OPEN,
+    IN_PART,
+    ONE_FOR,
+    SUPPORTED,
+    NOTHING,
+    NOT_RUN,
+)  # what goes against first
 
 
 class Claim(Section):
@@ -34,7 +43,6 @@ class Claim(Section):
     means: str = Field("", description="how the words were made a comparison, where that is not plain")
     tests: list[Comparison] = Field(min_length=1)
     short: str = Field("", description="the same in a few words, for one screen")
-    ours: str = Field("", description="what ours come to in a few words, where the first comparison that fails does not say it")
     vacuous: str = Field("", description="why it tells nothing although it can be evaluated")
     note: str = ""
 
@@ -63,6 +71,17 @@ class Judged:
             words += f", {len(self.instances) - len(known)} not run"
         wrong = next((one for one in known if one.state != HOLDS), None)
         return f"{words}; not {wrong.words} ({_shown(wrong.left)}, {_shown(wrong.right)})" if wrong else words
+
+    @property
+    def brief(self) -> str:
+        """The same in a few words: the numbers of the first comparison that does not hold."""
+        known = [one for one in self.instances if one.state is not None]
+        wrong = next((one for one in known if one.state != HOLDS), None)
+        if wrong is None:
+            return self.told
+        numbers = f"{_shown(wrong.left)}, not {wrong.relation} {_shown(wrong.right)}"
+        good = sum(one.state == HOLDS for one in known)
+        return f"holds in {good} of {len(known)}: {wrong.cell}: {numbers}" if len(known) > 1 else numbers
 
 
 def read_claims(folder: Path) -> list[Claim]:

@@ -43,7 +43,9 @@ class Instance:
     state: str | None
     seeds: int
     left: float = math.nan
-    right: float = math.nan
+    right: float = math.nan  # times and all
+    relation: str = ""
+    cell: str = ""
 
 
 def instances_of(test: Comparison, measured: Measured) -> list[Instance]:
@@ -87,10 +89,15 @@ def _instance(test: Comparison, names: Mapping[str, str], measured: Measured) ->
     mean, width = mean_and_half_width(differences)
     ends = {_holds(mean + side * (width or 0.0), test) for side in (-1, 1)}
     state = (HOLDS if True in ends else FAILS) if len(ends) == 1 else UNSURE
-    if test.relation == "about" and width and {mean - width < -test.margin, mean + width > test.margin} == {True}:
+    if (
+        test.relation == "about"
+        and width
+        and {mean - width < -test.margin, mean + width > test.margin} == {True}
+    ):
         state = UNSURE  # the interval covers the whole margin
     shown = right if isinstance(right, float) else mean_and_half_width(list(right.values()))[0]
-    return Instance(words, state, len(differences), mean_and_half_width(list(left.values()))[0], shown)
+    ours, cell = mean_and_half_width(list(left.values()))[0], test.left.cell.format_map(names)
+    return Instance(words, state, len(differences), ours, test.times * shown, test.relation, cell)
 
 
 def _holds(difference: float, test: Comparison) -> bool:

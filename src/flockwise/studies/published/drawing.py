@@ -1,14 +1,30 @@
-"""Published points beside ours: every published number against ours, and lines with the published points of the same colour."""
+"""Published points beside ours: every published number against ours, and lines with the points that were published."""
 
 from collections.abc import Callable, Sequence
 
-from flockwise.pictures.picture import INK, PAPER, RULE, SOFT, Circle, Line, Picture, Points, Polyline, Rect, Text
-from flockwise.pictures.scales import HUES, padded, reach, ticks
+from flockwise.pictures.picture import (
+    INK,
+    PAPER,
+    RULE,
+    SOFT,
+    Circle,
+    Line,
+    Picture,
+    Points,
+    Polyline,
+    Rect,
+    Text,
+)
+from flockwise.pictures.scales import HUES, reach, ticks
 from flockwise.studies.published.verdicts import Row
 
 Placing = Callable[[float, float], tuple[float, float]]
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 660, 420, 60, 200, 34, 44
-SIDES = {"near": ("#2f8f5b", "within the margin"), "above": ("#1f6fb4", "above"), "below": ("#d1602b", "below")}
+SIDES = {
+    "near": ("#2f8f5b", "within the margin"),
+    "above": ("#1f6fb4", "above"),
+    "below": ("#d1602b", "below"),
+}
 
 
 def against(title: str, rows: Sequence[Row], most: float) -> Picture:
@@ -25,7 +41,10 @@ def against(title: str, rows: Sequence[Row], most: float) -> Picture:
         colour = "#a8b0b9" if row.verdict == "tells nothing" else SIDES[row.side][0]
         x, y = place(row.bar.value, row.mean)
         if row.half_width is not None:
-            ends = place(row.bar.value, row.mean - row.half_width), place(row.bar.value, row.mean + row.half_width)
+            ends = (
+                place(row.bar.value, row.mean - row.half_width),
+                place(row.bar.value, row.mean + row.half_width),
+            )
             picture.add(Line(*ends[0], *ends[1], colour))
         hollow = row.bar.block.baseline_under_attack
         tip = f"{row.cell}, {row.number}: published {row.bar.value:.4g}, ours {row.mean:.4g}"
@@ -42,11 +61,15 @@ def beside(
     title: str, x_label: str, y_label: str, lines: Sequence[tuple[str, Points, Points]],
     y_range: tuple[float, float] | None = None,
 ) -> Picture:  # fmt: skip
-    """Lines of ours with their name; hollow dots of the same colour are published."""
+    """Lines of ours with their name; hollow dots of the same colour are published. `y_range` cuts off the rest."""
+    lines = [
+        (name, _inside(ours, y_range), _inside(published, y_range))
+        for name, ours, published in _distinct(lines)
+    ]
     everything = [point for _, ours, published in lines for point in (*ours, *published)]
     xs = [x for x, _ in everything] or [0.0, 1.0]
     across = (min(xs), max(max(xs), min(xs) + 1e-9))
-    up = y_range or padded(min(y for _, y in everything), max(y for _, y in everything))
+    up = y_range or reach(y for _, y in everything)
     place, picture = _placing(across, up), _framed(title, x_label, y_label)
     _axes(picture, place, across, up)
     for number, (name, ours, published) in enumerate(lines):
@@ -59,8 +82,30 @@ def beside(
         picture.add(Rect(WIDTH - RIGHT + 14, top, 10, 10, colour), Text(WIDTH - RIGHT + 29, top + 9, name))
     if any(published for _, _, published in lines):
         top = TOP + 18 * len(lines) + 5
-        picture.add(Circle(WIDTH - RIGHT + 19, top, 4.5, PAPER, INK, 1.5), Text(WIDTH - RIGHT + 29, top + 4, "published"))
+        picture.add(
+            Circle(WIDTH - RIGHT + 19, top, 4.5, PAPER, INK, 1.5),
+            Text(WIDTH - RIGHT + 29, top + 4, "published"),
+        )
     return picture
+
+
+def _distinct(lines: Sequence[tuple[str, Points, Points]]) -> list[tuple[str, Points, Points]]:
+    """Lines that would hide each other are one, with all their names."""
+    same: dict[tuple[tuple[float, float], ...], list[tuple[str, Points]]] = {}
+    for name, ours, published in lines:
+        same.setdefault(tuple(ours), []).append((name, published))
+    return [
+        (
+            " = ".join(name for name, _ in those),
+            list(ours),
+            [point for _, points in those for point in points],
+        )
+        for ours, those in same.items()
+    ]
+
+
+def _inside(points: Points, span: tuple[float, float] | None) -> Points:
+    return [(x, y) for x, y in points if span is None or span[0] <= y <= span[1]]
 
 
 def _placing(across: tuple[float, float], up: tuple[float, float]) -> Placing:

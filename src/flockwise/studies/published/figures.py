@@ -23,7 +23,9 @@ class Figure(Section):
     name: str = Field(pattern=r"^[a-z0-9-]+$")
     title: str
     kind: Literal["published", "curves", "lines", "table", "matrix"]
-    tables: list[str] = Field(default_factory=list, description="published: the tables whose numbers are drawn")
+    tables: list[str] = Field(
+        default_factory=list, description="published: the tables whose numbers are drawn"
+    )
     table: str = ""
     cells: list[str] = Field(default_factory=list, description="curves: a line each")
     cell: str = Field("", description="lines, table: with {x}, {line}, {row} and {column} to be filled in")
@@ -35,7 +37,8 @@ class Figure(Section):
     curve: str = ""
     array: str | int = Field("", description="matrix, curves: an array of the result, by name or place")
     published: list[str] = Field(
-        default_factory=list, description="curves: numbers whose published value is drawn at the end of the line"
+        default_factory=list,
+        description="curves: numbers whose published value is drawn at the end of the line",
     )
     times: float = 1.0
     across: str = "round"
@@ -58,12 +61,21 @@ def draw(figure: Figure, measured: Measured, rows: Sequence[Row]) -> str | None:
     """The figure as SVG; None while there is nothing to draw."""
     span = (figure.low, figure.high) if figure.low is not None and figure.high is not None else None
     if figure.kind == "published":
-        mine = [row for row in rows if row.table in figure.tables and row.side]
+        mine = [
+            r for r in rows if r.table in figure.tables and r.side and r.bar and r.bar.block.unit != "number"
+        ]
         return against(figure.title, mine, figure.high or 100.0).svg() if mine else None
     if figure.kind == "table":
-        values = [[_mean(measured, figure, row=row, column=column) for column in figure.columns] for row in figure.rows]
+        values = [
+            [_mean(measured, figure, row=row, column=column) for column in figure.columns]
+            for row in figure.rows
+        ]
         known = any(value is not None for line in values for value in line)
-        return heat_map(figure.title, figure.across, figure.up, values, figure.columns, figure.rows) if known else None
+        return (
+            heat_map(figure.title, figure.across, figure.up, values, figure.columns, figure.rows)
+            if known
+            else None
+        )
     if figure.kind == "matrix":
         result = measured.first(figure.table, figure.cell)
         matrix = _array(result, figure.array) if result else None
@@ -88,7 +100,11 @@ def _curves(figure: Figure, measured: Measured, rows: Sequence[Row]) -> Iterator
             points = [
                 (float(r), figure.times * v) for r, v in zip(numbered, curve, strict=True) if v is not None
             ]
-        bars = [r.bar.value for r in rows if r.bar and (r.table, r.cell) == (figure.table, cell) and r.number in figure.published]
+        bars = [
+            r.bar.value
+            for r in rows
+            if r.bar and (r.table, r.cell) == (figure.table, cell) and r.number in figure.published
+        ]
         if points:
             yield cell, points, [(points[-1][0], value) for value in bars]
 

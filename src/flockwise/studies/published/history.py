@@ -49,4 +49,8 @@ def told(folder: Path, scale: str, measured: Measured) -> list[str]:
             lines.append(f"| {table} | {cell} | {number} | {was:.4g} | {commit} | {stands} | {len(olds)} |")
     if not lines:
         return []
-    return ["| table | cell | number | first | committed with | now | seeds |", "|---|---|---|---|---|---|---|", *lines]
+    return [
+        "| table | cell | number | first | committed with | now | seeds |",
+        "|---|---|---|---|---|---|---|",
+        *lines,
+    ]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from flockwise.studies.published.claims import CONTRADICTED, ONE_AGAINST, ORDER
 from flockwise.studies.published.page import RULE
@@ -10,29 +11,16 @@ from flockwise.studies.published.tables import HEADS, KINDS
 from flockwise.studies.published.tables import claims as claims_table
 from flockwise.studies.published.verdicts import counted
 
-_HOW_TO = """## Run them yourself
-
-```
-flockwise data get mnist
-flockwise paper mini-fl --cell "no attack" --scale full --seeds 3
-```
-
-- `--scale smoke` runs every cell on the embedded digits in seconds, `short` is the reduction described on each page, `full` the paper's
-  setting. `--list` shows the cells, `--page-only` writes the pages without running anything, `--pages docs/papers` is how the pages here were made.
-- A paper is a study (`flockwise study`) of data files: `study.toml` has the cells, `published.toml` the published numbers, `claims.toml` what the
-  paper says as comparisons, `readings.toml` how open settings were read, `figures.toml` what is drawn, `page.md` the prose. They come with the
-  package, in `flockwise/papers/NAME`.
-- A finished cell is a small JSON file in `papers/NAME/results/SCALE/TABLE` with its numbers, seed, config, commit, versions, date and duration. It is never
-  edited: the same cell measured again is another file, and those that were overwritten before this was so lie in `papers/NAME/replaced`.
-- Cells run side by side; Ctrl-C stops, and the same command goes on from there. Rounds that cells have in common are trained once.
-"""
+_HOW_TO = (Path(__file__).parent / "how_to.md").read_text(encoding="utf-8")
+_WHAT = (
+    "Every cell of the tables and figures of five papers is an ordinary run of Flockwise. Nothing is left out because it "
+    "looks bad; what has not been run says so."
+)
 
 
 def overview(papers: Sequence[Publication], folder: str = "papers") -> str:
     """The page with all verdicts; the papers' own lie in `folder` beside it."""
-    parts = ["# The papers' tables, measured", "",
-             "Every cell of the tables and figures of five papers is an ordinary run of Flockwise. Nothing is left out because it looks bad; "
-             "what has not been run says so.", "", RULE, "", *headlines(papers, folder), ""]  # fmt: skip
+    parts = ["# The papers' tables, measured", "", _WHAT, "", RULE, "", *headlines(papers, folder), ""]
     parts += ["## What the papers say in words", "", "What goes against a paper comes first.", ""]
     for paper in papers:
         parts += [f"### {paper.title}", "", *claims_table(paper.claims), ""]
@@ -41,17 +29,19 @@ def overview(papers: Sequence[Publication], folder: str = "papers") -> str:
 
 def headlines(papers: Sequence[Publication], folder: str = "docs/papers") -> list[str]:
     """One screen: the claims that our numbers go against, then how many of what."""
-    lines = ["| paper | says | ours |", "|---|---|---|"]
+    lines = ["| paper | says | ours | verdict |", "|---|---|---|---|"]
     for paper in papers:
         title = paper.title.partition(" (")[0]
         for one in paper.claims:
             if one.verdict in (CONTRADICTED, ONE_AGAINST):
                 said = one.claim.short or one.claim.says
-                lines.append(f"| {title} | {said} | {one.verdict}: {one.claim.ours or one.told} |")
+                lines.append(f"| {title} | {said} | {one.brief} | {one.verdict} |")
     lines += ["", f"| claims | {' | '.join(ORDER)} |", "|---" * (1 + len(ORDER)) + "|"]
     for paper in papers:
         claims = Counter(one.verdict for one in paper.claims)
-        lines.append(f"| [{paper.title}]({folder}/{paper.name}.md) | {' | '.join(str(claims[kind] or '') for kind in ORDER)} |")
+        lines.append(
+            f"| [{paper.title}]({folder}/{paper.name}.md) | {' | '.join(str(claims[kind] or '') for kind in ORDER)} |"
+        )
     lines += ["", f"| numbers | {' | '.join(HEADS)} |", "|---" * (1 + len(HEADS)) + "|"]
     for paper in papers:
         counts = counted(paper.rows)

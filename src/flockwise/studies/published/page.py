@@ -6,16 +6,7 @@ from flockwise.studies.published import history, readings, tables
 from flockwise.studies.published.figures import Figure, draw
 from flockwise.studies.published.publication import Publication
 
-RULE = (
-    "**How verdicts are made** (the same rule for every number of every paper, fixed before it is run): the difference of our mean "
-    "and the published value has a 95 % interval, from our seeds and, where the paper gives its spread over runs, from theirs. "
-    "*Agrees*: the interval lies within a point of accuracy (what is counted must be exactly the same). *Better*, *worse*: it "
-    "lies wholly beyond. A baseline under attack only *differs*, in either direction: a weaker attack is not a better method. "
-    "*Open*: the interval lies on both sides, or there is one seed and no interval: a single seed settles nothing, and is only told "
-    "to lie below, near or above. *Tells nothing*: ours is not below the bar, but a run that does nothing clever passes it too. "
-    "Values are counted once however many rows they stand in, with the worst of their verdicts; cells whose runs gave the same to the "
-    "last digit are one run. Claims go by the same intervals, paired over seeds."
-)
+RULE = (Path(__file__).parent / "rule.md").read_text(encoding="utf-8").strip()
 
 
 def write_page(publication: Publication, pages: Path) -> Path:
@@ -34,7 +25,16 @@ def write_page(publication: Publication, pages: Path) -> Path:
 def page(publication: Publication, drawn: dict[str, str]) -> str:
     """The page as Markdown; `drawn` are figures that exist, and of which scale."""
     first = next((figure for figure in publication.figures if drawn.get(figure.name) == "full"), None)
-    parts = [f"# {publication.title}", "", _made(publication), "", RULE, "", *tables.summary(publication.rows), ""]
+    parts = [
+        f"# {publication.title}",
+        "",
+        _made(publication),
+        "",
+        RULE,
+        "",
+        *tables.summary(publication.rows),
+        "",
+    ]
     parts += [_image(first, publication), ""] if first else []
     parts += ["## What the paper says", "", *tables.claims(publication.claims), ""]
     parts += [_with_history(publication), ""]
@@ -51,10 +51,11 @@ def _made(publication: Publication) -> str:
     results = publication.full.results
     unknown = sum(result.commit == "unknown" for result in results)
     seeds = sorted({result.seed for result in results})
+    told = ", ".join(map(str, seeds)) or "none"
     return (
-        f"Made by `flockwise paper {publication.name}` from the files in `papers/{publication.name}/results`, which are never edited: "
-        f"{len(results)} at full, {unknown} of them from before results named their commit (commit unknown), seeds "
-        f"{', '.join(map(str, seeds)) or 'none'}."
+        f"Made by `flockwise paper {publication.name}` from the files in `papers/{publication.name}/results`, which are "
+        f"never edited: {len(results)} at full, seeds {told}; {unknown} of them are from before results named their commit "
+        "(commit unknown)."
     )
 
 
@@ -72,8 +73,8 @@ def appendix(publication: Publication, figures: list[Figure]) -> str:
     """What was measured at the reduced scale."""
     parts = [
         f"# {publication.title}: reduced scale (`--scale short`)", "",
-        f"An appendix of [the paper's page](../{publication.name}.md). Another model, fewer rounds: what is published stands "
-        "beside it for orientation only, and nothing is judged.", "",
+        f"An appendix of [the paper's page](../{publication.name}.md). Another model, fewer rounds: what is published "
+        "stands beside it for orientation only, and nothing is judged.", "",
         *(f"![{figure.title}]({figure.name}.svg)\n" for figure in figures),
         *tables.details(publication.short_rows, verdicts=False),
     ]  # fmt: skip

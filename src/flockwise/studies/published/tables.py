@@ -15,8 +15,28 @@ from flockwise.studies.published.verdicts import (
     counted,
 )
 
-KINDS = (WORSE, DIFFERS, AGREES, BETTER, f"{OPEN}: below", f"{OPEN}: near", f"{OPEN}: above", NOTHING, NOT_RUN)
-HEADS = ("worse", "differs", "agrees", "better", "open, below", "open, near", "open, above", "tells nothing", "not run")
+KINDS = (
+    WORSE,
+    DIFFERS,
+    AGREES,
+    BETTER,
+    f"{OPEN}: below",
+    f"{OPEN}: near",
+    f"{OPEN}: above",
+    NOTHING,
+    NOT_RUN,
+)
+HEADS = (
+    "worse",
+    "differs",
+    "agrees",
+    "better",
+    "open, below",
+    "open, near",
+    "open, above",
+    "tells nothing",
+    "not run",
+)
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
@@ -35,7 +55,9 @@ def claims(judged: Iterable[Judged]) -> list[str]:
     for one in judged:
         extra = [one.claim.vacuous, one.claim.note, one.claim.means and f"read as: {one.claim.means}"]
         told = "; ".join([one.told, *(words for words in extra if words)])
-        lines.append(f"| **{one.verdict}** | {_cell(one.claim.says)} | {_cell(one.claim.place)} | {_cell(told)} |")
+        lines.append(
+            f"| **{one.verdict}** | {_cell(one.claim.says)} | {_cell(one.claim.place)} | {_cell(told)} |"
+        )
     return lines
 
 
@@ -48,7 +70,10 @@ def details(rows: Sequence[Row], verdicts: bool = True) -> list[str]:
         shown = [row for row in mine if row.verdict != NOT_RUN]
         if shown:
             last = " verdict |" if verdicts else ""
-            parts += [f"| cell | number | published | ours | difference | seeds |{last}", "|---" * (6 + verdicts) + "|"]
+            parts += [
+                f"| cell | number | published | ours | difference | seeds |{last}",
+                "|---" * (6 + verdicts) + "|",
+            ]
             parts += [_line(row, verdicts) for row in shown]
             parts.append("")
         missing = [row for row in mine if row.verdict == NOT_RUN]
@@ -57,8 +82,15 @@ def details(rows: Sequence[Row], verdicts: bool = True) -> list[str]:
             parts += [f"Not run: {told}.", ""]
     ours = [row for row in rows if row.bar is None]
     if ours:
-        parts += ["### Numbers that the paper does not print", "", "| table | cell | number | ours | seeds |", "|---|---|---|---|---|"]
-        parts += [f"| {row.table} | {row.cell} | {row.number} | {_ours(row)} | {len(row.values)} |" for row in ours]
+        parts += [
+            "### Numbers that the paper does not print",
+            "",
+            "| table | cell | number | ours | seeds |",
+            "|---|---|---|---|---|",
+        ]
+        parts += [
+            f"| {row.table} | {row.cell} | {row.number} | {_ours(row)} | {len(row.values)} |" for row in ours
+        ]
         parts.append("")
     return parts
 
@@ -66,9 +98,7 @@ def details(rows: Sequence[Row], verdicts: bool = True) -> list[str]:
 def _line(row: Row, verdicts: bool) -> str:
     difference = "" if row.difference is None else f"{row.difference:+.4g}"
     last = f" {row.told} |" if verdicts else ""
-    return (
-        f"| {row.cell} | {row.number} | {_published(row)} | {_ours(row)} | {difference} | {len(row.values) or ''} |{last}"
-    )
+    return f"| {row.cell} | {row.number} | {_published(row)} | {_ours(row)} | {difference} | {len(row.values) or ''} |{last}"
 
 
 def _published(row: Row) -> str:

@@ -62,7 +62,11 @@ class Row:
         if self.verdict != OPEN:
             return self.verdict
         where = {"near": "within the margin", "above": "above", "below": "below"}[self.side]
-        return f"open: one seed, {where}" if len(self.values) == 1 else f"open: {where}, by less than seeds differ"
+        return (
+            f"open: one seed, {where}"
+            if len(self.values) == 1
+            else f"open: {where}, by less than seeds differ"
+        )
 
 
 def rows_of(measured: Measured, bars: Iterable[Bar]) -> list[Row]:
