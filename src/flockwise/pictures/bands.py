@@ -1,12 +1,13 @@
 """Curves with bands: the lines that matter in colour with their names beside them, all others in grey."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flockwise.pictures.fonts import fitted
 from flockwise.pictures.picture import FAINT, INK, RULE, SOFT, Circle, Line, Picture, Polyline, Text
 from flockwise.pictures.scales import reach, spread_out, ticks
 
+Place = Callable[[float, float], tuple[float, float]]  # where a point of the data is drawn
 LEFT, TOP, BOTTOM, NAMES = 44.0, 22.0, 34.0, 112.0
 WIDE, TALL = 250.0, 170.0
 
@@ -85,7 +86,7 @@ def _line(picture: Picture, spots: list[tuple[float, float]], colour: str, width
         picture.add(Circle(*spots[0], 2.5, colour, tip=tip))
 
 
-def _band(picture: Picture, curve: Curve, place, colour: str) -> None:  # type: ignore[no-untyped-def]
+def _band(picture: Picture, curve: Curve, place: Place, colour: str) -> None:
     known = [
         (x, y, half) for x, y, half in zip(curve.x, curve.y, curve.half, strict=True) if half is not None
     ]
@@ -96,7 +97,7 @@ def _band(picture: Picture, curve: Curve, place, colour: str) -> None:  # type: 
     picture.add(Polyline([*above, *below], fill=colour, opacity=0.15))
 
 
-def _names(picture: Picture, curves: Sequence[Curve], place, colours: Mapping[str, str]) -> None:  # type: ignore[no-untyped-def]
+def _names(picture: Picture, curves: Sequence[Curve], place: Place, colours: Mapping[str, str]) -> None:
     """Beside the ends of the lines, moved apart where they would cover each other."""
     wanted = [place(curve.x[-1], curve.y[-1])[1] for curve in curves]
     for curve, at, down in zip(curves, wanted, spread_out(wanted, 11.5, TOP, TOP + TALL), strict=True):

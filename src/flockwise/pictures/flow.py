@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from flockwise.pictures.fonts import fitted, width_of
-from flockwise.pictures.panels import wrapped
 from flockwise.pictures.picture import FAINT, INK, PAPER, RULE, SOFT, Line, Picture, Rect, Text
 
-MARGIN, TOP, LINE, GAP, BOX, STEP, ROOM = 12.0, 52.0, 24.0, 9.0, 130.0, 26.0, 470.0
+TOP, LINE, GAP, BOX, STEP, ROOM = 20.0, 24.0, 9.0, 130.0, 26.0, 470.0
 BEST, GROUND = "#1f6fb4", "#f1f4f7"
 
 
@@ -22,29 +21,20 @@ class Answer:
     remark: str = ""
 
 
-def flow(
-    title: str, questions: Sequence[str], answers: Sequence[Answer], notes: Sequence[str] = ()
-) -> Picture:
+def flow(title: str, questions: Sequence[str], answers: Sequence[Answer]) -> Picture:
     """Questions are the heads of the levels; answers with a common beginning branch from one box."""
-    depth = len(questions)
-    start = MARGIN + depth * (BOX + STEP)
+    start = len(questions) * (BOX + STEP)
     laid = [_chips(answer) for answer in answers]
     heights = [LINE * len(chips) for chips in laid]
-    width = start + ROOM + MARGIN
-    lines = [line for note in notes for line in wrapped(note, width - 2 * MARGIN, 10)]
-    tall = TOP + sum(heights) + GAP * len(heights)
-    picture = Picture(width, tall + 13 * len(lines) + 8, title)
-    picture.add(Text(MARGIN, 21, fitted(title, width - 2 * MARGIN, 14, bold=True), size=14, bold=True))
+    picture = Picture(start + ROOM, TOP + sum(heights) + GAP * len(heights), title)
     for level, question in enumerate([*questions, "take"]):
-        picture.add(Text(MARGIN + level * (BOX + STEP), 42, fitted(question, BOX, 10), fill=SOFT, size=10))
+        picture.add(Text(level * (BOX + STEP), 12, fitted(question, BOX, 10), fill=SOFT, size=10))
     middles, y = [], TOP
     for chips, height in zip(laid, heights, strict=True):
         middles.append(y + height / 2)
         _draw_chips(picture, chips, start, y)
         y += height + GAP
-    _boxes(picture, [answer.path for answer in answers], middles, 0, MARGIN)
-    for number, line in enumerate(lines):
-        picture.add(Text(MARGIN, tall + 13 * number + 6, line, fill=SOFT, size=10))
+    _boxes(picture, [answer.path for answer in answers], middles, 0, 0.0)
     return picture
 
 

@@ -8,8 +8,8 @@ from flockwise.pictures.panels import wrapped
 from flockwise.pictures.picture import FAINT, INK, PAPER, RULE, SOFT, Line, Picture, Rect, Text
 from flockwise.pictures.scales import shade
 
-MARGIN, TOP, ROW, LEAST, MOST, SIDE = 12.0, 34.0, 22.0, 62.0, 120.0, 200.0
-BEST = "#c2410c"
+ROW, LEAST, MOST, SIDE = 22.0, 62.0, 120.0, 200.0
+BEST = "#e8590c"
 
 
 @dataclass(frozen=True)
@@ -23,24 +23,20 @@ class Tile:
 
 
 def number_map(
-    title: str, rows: Sequence[str], columns: Sequence[str], tiles: Sequence[Sequence[Tile]], apart: int = 0,
-    notes: Sequence[str] = (),
-) -> Picture:  # fmt: skip
+    title: str, rows: Sequence[str], columns: Sequence[str], tiles: Sequence[Sequence[Tile]], apart: int = 0
+) -> Picture:
     """Light is low, dark is high; the best has a thick frame, what is not distinguishable a thin one.
 
     The last `apart` columns, such as the worst of the others, stand a little aside.
     """
-    left = min(max((width_of(row) for row in rows), default=0.0), SIDE) + MARGIN + 8
+    left = min(max((width_of(row) for row in rows), default=0.0), SIDE) + 8
     widest = max((width_of(tile.words, 10) for row in tiles for tile in row), default=0.0)
     names = max((width_of(column, 10) for column in columns), default=0.0)
     wide = max(min(max(widest + 12, names + 8), MOST), LEAST, widest + 12)
     heads = [wrapped(column, wide - 6, 10) for column in columns]
-    deep = 12.0 * max(map(len, heads), default=1) + 6
-    top = TOP + deep
-    width = max(left + len(columns) * wide + (10 if apart else 0) + MARGIN, 360.0)
-    lines = [line for note in notes for line in wrapped(note, width - 2 * MARGIN, 10)]
-    picture = Picture(width, top + ROW * len(rows) + 14 + 13 * len(lines), title)
-    picture.add(Text(MARGIN, 21, fitted(title, width - 2 * MARGIN, 14, bold=True), size=14, bold=True))
+    top = 12.0 * max(map(len, heads), default=1) + 6
+    width = left + len(columns) * wide + (10 if apart else 0)
+    picture = Picture(width, top + ROW * len(rows) + 2, title)
     known = [tile.value for row in tiles for tile in row if tile.value is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
 
@@ -58,8 +54,6 @@ def number_map(
     if apart:
         x = across(len(columns) - apart) - 5
         picture.add(Line(x, top, x, top + ROW * len(rows), RULE))
-    for number, line in enumerate(lines):
-        picture.add(Text(MARGIN, top + ROW * len(rows) + 17 + 13 * number, line, fill=SOFT, size=10))
     return picture
 
 

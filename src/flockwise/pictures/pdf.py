@@ -3,7 +3,7 @@
 import zlib
 
 from flockwise.pictures.fonts import width_of
-from flockwise.pictures.picture import PAPER, Circle, Line, Picture, Polyline, Rect, Shape, Text
+from flockwise.pictures.picture import PAPER, Circle, Line, Picture, Points, Polyline, Rect, Shape, Text
 from flockwise.terminal import printable
 
 _POINTS = 0.75  # a CSS pixel in points
@@ -90,8 +90,8 @@ def _painted(path: list[str], fill: str | None, stroke: str | None, width: float
     return [*before, *path, how[bool(fill), bool(stroke)]]
 
 
-def _through(points: Polyline | object) -> str:
-    first, *rest = [f"{_number(x)} {_number(y)}" for x, y in points]  # type: ignore[attr-defined]
+def _through(points: Points) -> str:
+    first, *rest = [f"{_number(x)} {_number(y)}" for x, y in points]
     return " ".join([f"{first} m", *(f"{point} l" for point in rest)])
 
 

@@ -25,7 +25,7 @@ class Strip:
 
 def strip_panel(title: str, strips: Sequence[Strip], x_range: tuple[float, float]) -> Picture:
     """One panel, methods from the top; those that are marked as the best in blue."""
-    left = min(max((width_of(strip.name, 10) for strip in strips), default=0.0), MOST) + 8
+    left = min(max((width_of(strip.name, 10, bold=True) for strip in strips), default=0.0), MOST) + 8
     tall = ROW * len(strips)
     picture = Picture(left + WIDE + 6, TOP + tall + BOTTOM, title)
     low, high = x_range
@@ -34,7 +34,7 @@ def strip_panel(title: str, strips: Sequence[Strip], x_range: tuple[float, float
         return left + (min(max(x, low), high) - low) / (high - low) * WIDE
 
     picture.add(Text(left, 14, fitted(title, WIDE, 11, bold=True), bold=True))
-    for x in ticks(low, high, 4):
+    for x in ticks(low, high, 5):
         picture.add(Line(across(x), TOP, across(x), TOP + tall, RULE))
         picture.add(Text(across(x), TOP + tall + 14, f"{x:.4g}", "middle", SOFT, 10))
     for number, strip in enumerate(strips):
@@ -42,7 +42,15 @@ def strip_panel(title: str, strips: Sequence[Strip], x_range: tuple[float, float
         colour = MARKED if strip.marked else PLAIN
         ink = MARKED if strip.marked else INK
         picture.add(
-            Text(left - 6, middle + 3.5, fitted(strip.name, MOST, 10), "end", ink, 10, bold=strip.marked)
+            Text(
+                left - 6,
+                middle + 3.5,
+                fitted(strip.name, MOST, 10, bold=True),
+                "end",
+                ink,
+                10,
+                bold=strip.marked,
+            )
         )
         if strip.lacks and not strip.values:
             picture.add(Text(left + 4, middle + 3.5, strip.lacks, fill=FAINT, size=10))

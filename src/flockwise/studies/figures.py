@@ -7,8 +7,7 @@ from flockwise.numbers import number_of
 from flockwise.pictures.bands import curves_panel, curves_range
 from flockwise.pictures.flow import Answer, flow
 from flockwise.pictures.number_map import Tile, number_map
-from flockwise.pictures.panels import arranged
-from flockwise.pictures.picture import Picture
+from flockwise.pictures.panels import Figure
 from flockwise.pictures.scales import HUES, reach
 from flockwise.pictures.strips import Strip, strip_panel
 from flockwise.studies.curves import curves_in
@@ -19,19 +18,19 @@ BRIGHT = 6  # curves in colour where there are too many for all
 PANELS = 12
 
 
-def figures_of(table: StudyTable) -> dict[str, Picture]:
+def figures_of(table: StudyTable) -> dict[str, Figure]:
     """The pictures that a table asks for and has results for, by name."""
     drawn = {name: _DRAW[name](table) for name in table.spec.show.figures}
-    return {name: picture for name, picture in drawn.items() if picture is not None}
+    return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
-def heat(table: StudyTable) -> Picture | None:
+def heat(table: StudyTable) -> Figure | None:
     """The first number as shades, with the worst column aside."""
     first = table.columns[0].number
     places = [place for place, column in enumerate(table.columns) if column.number == first]
     if not any(entry.values for row in table.entries for entry in row):
         return None
-    tiles = []
+    tiles: list[list[Tile]] = []
     for labels, row in zip(table.rows, table.entries, strict=True):
         tiles.append([])
         for place in places:
@@ -46,10 +45,10 @@ def heat(table: StudyTable) -> Picture | None:
     if any(tile.mark for row in tiles for tile in row):
         notes.append("Thick frame: best mean of its column. Thin frame: not distinguishable from it.")
     rows = [row_name(labels) for labels in table.rows]
-    return number_map(f"{table.called}: {table.columns[0].title}", rows, columns, tiles, apart, notes)
+    return Figure(_title(table), [number_map(table.called, rows, columns, tiles, apart)], notes=notes)
 
 
-def curves(table: StudyTable) -> Picture | None:
+def curves(table: StudyTable) -> Figure | None:
     """The first number round by round, a panel for each setting."""
     found = curves_in(table)
     if not any(found.values()):
@@ -70,10 +69,10 @@ def curves(table: StudyTable) -> Picture | None:
             f"In colour: the {len(bright)} rows that are marked most often, then by their mean; all others in grey."
         )
     notes += _cut(table)
-    return arranged(f"{table.called}: {table.columns[0].title}", panels, 2 if len(panels) < 5 else 3, notes)
+    return Figure(_title(table), panels, 2 if len(panels) < 5 else 3, notes)
 
 
-def seeds(table: StudyTable) -> Picture | None:
+def seeds(table: StudyTable) -> Figure | None:
     """Every seed of the first number as a dot, a panel for each setting."""
     entries = [row[place] for row in table.entries for place in table.settings]
     values = [value for entry in entries for value in entry.values.values()]
@@ -92,10 +91,10 @@ def seeds(table: StudyTable) -> Picture | None:
         panels.append(strip_panel(title, strips, reach(values)))
     notes = ["A dot for each seed; the bar is the mean, the line its 95 % interval, cut off at the frame."]
     notes += ["Blue: the best mean and those not distinguishable from it."] if _marked(table) else []
-    return arranged(f"{table.called}: {table.columns[0].title}", panels, 3, notes + _cut(table))
+    return Figure(_title(table), panels, 3, notes + _cut(table))
 
 
-def when(table: StudyTable) -> Picture | None:
+def when(table: StudyTable) -> Figure | None:
     """For each setting the method to take, and those that may be as good."""
     first = table.columns[0].number
     if len(table.rows) < 2 or table.columns[0].spec.direction == "neither":
@@ -111,9 +110,8 @@ def when(table: StudyTable) -> Picture | None:
         best, tied = _named(table, place, "best"), _named(table, place, "tied")
         answers.append(Answer(path, best, tied, "" if best else _why_not(table, place)))
     notes = ["Filled: best mean. Framed: not distinguishable from it with these seeds (paired t test)."]
-    return flow(
-        f"{table.called}: which {' and '.join(table.row_axes)} when", table.column_axes, answers, notes
-    )
+    title = f"{table.called}: which {' and '.join(table.row_axes)} when"
+    return Figure(title, [flow(title, table.column_axes, answers)], notes=notes)
 
 
 def highlighted(table: StudyTable) -> list[int]:
@@ -131,13 +129,21 @@ def highlighted(table: StudyTable) -> list[int]:
     return sorted(sorted(rows, key=rank)[:BRIGHT])
 
 
+def _title(table: StudyTable) -> str:
+    return f"{table.called}: {table.columns[0].title}"
+
+
 def _named(table: StudyTable, place: int, mark: str) -> list[str]:
     digits = digits_of(table, place)
-    found = [(labels, row[place]) for labels, row in zip(table.rows, table.entries, strict=True)]
+    found = [
+        (labels, row[place])
+        for labels, row in zip(table.rows, table.entries, strict=True)
+        if row[place].mark == mark
+    ]
+    found.sort(key=lambda one: one[1].mean, reverse=table.columns[place].spec.direction != "lower")
     return [
         f"{row_name(labels)}  {mean_text(entry, digits)}" if mark == "best" else row_name(labels)
         for labels, entry in found
-        if entry.mark == mark
     ]
 
 
@@ -160,6 +166,6 @@ def _cut(table: StudyTable) -> list[str]:
     return [f"{left} more settings are in the table only."] if left > 0 else []
 
 
-_DRAW: dict[str, Callable[[StudyTable], Picture | None]] = {
+_DRAW: dict[str, Callable[[StudyTable], Figure | None]] = {
     "heat": heat, "curves": curves, "seeds": seeds, "when": when,
 }  # fmt: skip

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from flockwise.store.files import write_atomically
 from flockwise.studies.cells import Cell
+from flockwise.studies.figures import figures_of
 from flockwise.studies.file import StudyFile
+from flockwise.studies.page import study_page
 from flockwise.studies.results import Result, slug
 from flockwise.studies.tabulating import tables_of
 from flockwise.studies.writers.csv import csv_table
@@ -16,17 +18,23 @@ _WRITERS = {"md": markdown_table, "tex": latex_table, "csv": csv_table}
 
 
 def write_outputs(
-    study: StudyFile, cells: Sequence[Cell], results: Iterable[Result], folder: Path, directory: Path | None = None
+    study: StudyFile, cells: Sequence[Cell], results: Iterable[Result], folder: Path, directory: Path | None = None,
+    text: str = "", command: str = "",
 ) -> list[Path]:  # fmt: skip
-    """Write table.md, .tex and .csv (NAME.md ... where there are several tables); what was written.
+    """Write page.html, figures/, table.md, .tex and .csv (NAME.md ... where there are several tables); what was written.
 
-    `directory` is where the study's own pieces are looked for, as when its cells were made.
+    `directory` is where the study's own pieces are looked for, as when its cells were made; `text` is the study's file
+    as it was written and `command` what carries it out, for the page.
     """
-    written = []
     tables = tables_of(study, cells, results, directory)
+    written = [_write(folder / "page.html", study_page(study, tables, text, command).encode())]
     for stem, table in zip(stems([table.name for table in tables]), tables, strict=True):
         for ending, write in _WRITERS.items():
-            written.append(_write(folder / f"{stem}.{ending}", write(table)))
+            written.append(_write(folder / f"{stem}.{ending}", write(table).encode()))
+        for name, figure in figures_of(table).items():
+            picture = figure.picture()
+            written.append(_write(folder / "figures" / f"{stem}-{name}.svg", picture.svg().encode()))
+            written.append(_write(folder / "figures" / f"{stem}-{name}.pdf", picture.pdf()))
     return written
 
 
@@ -39,7 +47,7 @@ def stems(names: Sequence[str]) -> list[str]:
     return given
 
 
-def _write(path: Path, content: str) -> Path:
+def _write(path: Path, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, content.encode("utf-8", "replace"))
+    write_atomically(path, content)
     return path
