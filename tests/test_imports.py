@@ -8,8 +8,8 @@ import flockwise
 # From the bottom; what lies side by side does not know each other. docs/architecture.md shows this table.
 LAYERS = [
     {"errors"},
-    {"rng", "types", "native", "terminal"},
-    {"plugins", "kernels"},
+    {"rng", "types", "native", "terminal", "numbers"},
+    {"plugins", "kernels", "pictures"},
     {"options"},
     {"registry", "messages"},
     {"aggregation", "similarity", "clustering", "attacks", "metrics", "models", "data"},
@@ -21,13 +21,13 @@ LAYERS = [
     {"engine"},
     {"report", "export"},
     {"runs"},
-    {"flower", "dashboard"},
+    {"flower", "dashboard", "studies"},
     {"papers", "testing"},
     {"cli"},
     {"__main__", "__init__"},
 ]
-PURE = {"errors", "rng", "types", "messages", "options", "registry", "plugins", "kernels", "aggregation", "similarity",
-        "clustering", "attacks", "metrics", "stages", "server", "strategies"}  # fmt: skip
+PURE = {"errors", "rng", "types", "numbers", "messages", "options", "registry", "plugins", "kernels", "aggregation",
+        "similarity", "clustering", "attacks", "metrics", "stages", "server", "strategies"}  # fmt: skip
 SOURCE = Path(flockwise.__file__).parent
 
 

@@ -15,9 +15,11 @@ COMMANDS = {  # each in the file of its name
     "run": "Run a config.",
     "resume": "Go on with a run after a stop or a crash.",
     "fork": "Start a new run from a checkpoint of another.",
+    "study": "Carry out a whole table of runs from one file.",
     "new": "Write a commented config to start from.",
     "runs": "List runs with state, round and accuracy.",
     "show": "Show one run in the terminal.",
+    "clients": "Show what became of each client of a run.",
     "release": "Let clients that were set apart take part again.",
     "confirm": "Keep clients that were set apart out for good.",
     "quarantine": "Set clients apart.",
@@ -27,7 +29,7 @@ COMMANDS = {  # each in the file of its name
     "export": "Write a run's numbers as CSV, JSON lines, Parquet, ...",
     "list": "List strategies, aggregators, attacks, splits, datasets, models, ...",
     "paper": "Measure the tables and figures of a paper.",
-    "data": "Get and list data sets.",
+    "data": "Get, list and check data sets.",
     "flower": "Try a Flower deployment here; keep runs going on any.",
 }
 

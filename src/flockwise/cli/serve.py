@@ -34,6 +34,10 @@ def serve(
     """
     from flockwise.errors import PluginError
 
+    if not folder.is_dir():
+        raise click.UsageError(
+            f"{folder}: no such folder; give the one that holds runs, or start a run first"
+        )
     try:
         from flockwise.dashboard import serve as serve_runs
     except ImportError as error:

@@ -26,6 +26,7 @@ from flockwise.flower.user_messages import Settings, UserMessages
 from flockwise.flower.wrappers import NotWrapped
 from flockwise.messages import Event, RoundRecord
 from flockwise.runs.capacity import in_words, memory_needed, refuse_too_large
+from flockwise.runs.federating import report_of
 from flockwise.runs.loop import Loop, Record
 from flockwise.runs.recording import recorded
 from flockwise.server import Server
@@ -112,7 +113,7 @@ class Flocks(NotWrapped):
         if is_plain(grid):
             log(WARNING, "flockwise: %s", PLAIN_TEXT)
         messages = UserMessages(
-            self._roster, layout, self._keys, method.report, timeout, _settings(train_config),
+            self._roster, layout, self._keys, report_of(method), timeout, _settings(train_config),
             _settings(evaluate_config),
         )  # fmt: skip
         with RunDirectory.open(self._path, config) as directory:

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from flockwise.aggregation import Rule
 from flockwise.clustering import louvain, modularity
-from flockwise.options import Count, NonNegative, Positive
+from flockwise.options import AtRound, Count, NonNegative, Positive
 from flockwise.similarity import one_plus_cosine
 from flockwise.stages import guards
 from flockwise.stages.average import average
@@ -37,7 +37,9 @@ EXAMPLE = {"warmup": "auto", "patience": 2, "rollback": True, "judge": "validati
 def flic(
     *,
     rule: Rule = MEAN,
-    warmup: Annotated[Count | Literal["auto"], "T: rounds of FedAvg before flocks are found"] = "auto",
+    warmup: Annotated[
+        Count | Literal["auto"], AtRound(), "T: rounds of FedAvg before flocks are found"
+    ] = "auto",
     patience: Annotated[Count, "with auto: rounds the flocks must stay the same"] = 5,
     resolution: Annotated[Positive, "higher finds more and smaller flocks"] = 1.0,
     self_loops: Annotated[bool, "keep each client's similarity with itself in the graph"] = False,
