@@ -39,7 +39,6 @@ HOSTILE = {
     "complex": (with_update(lambda u: u.astype(np.complex64)), "dtype"),
     "a list": (with_update(lambda u: u.tolist()), "list"),
     "a masked array": (with_update(lambda u: np.ma.masked_array(u, mask=u > 0)), "MaskedArray"),
-    "a matrix of NumPy": (with_update(lambda u: np.asmatrix(u)), "matrix"),
     "times": (with_update(lambda u: u.astype("timedelta64[s]")), "dtype"),
     "dates": (with_update(lambda u: u.astype("datetime64[s]")), "dtype"),
     "a time as a count": (lambda r: replace(r, samples=np.timedelta64(3)), "samples"),
