@@ -83,13 +83,12 @@ def appendix(publication: Publication, figures: list[Figure]) -> str:
 
 def _drawn(figure: Figure, publication: Publication, pages: Path) -> str:
     """The scale it was drawn from: full, or short where there is nothing at full; empty if it was not drawn."""
-    for scale, measured, rows in (
-        ("full", publication.full, publication.rows),
-        ("short", publication.short, publication.short_rows),
+    reduced = figure.model_copy(update={"title": f"{figure.title} (reduced scale)"})
+    for scale, drawing, measured, rows in (
+        ("full", figure, publication.full, publication.rows),
+        ("short", reduced, publication.short, []),  # what was published is not of this scale
     ):
-        if figure.kind == "published" and scale == "short":
-            continue
-        content = draw(figure, measured, rows)
+        content = draw(drawing, measured, rows)
         if content is not None:
             file = pages / publication.name / f"{figure.name}.svg"
             file.parent.mkdir(parents=True, exist_ok=True)
