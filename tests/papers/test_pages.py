@@ -27,7 +27,7 @@ def test_a_page_says_the_rule_before_any_number_and_the_claims_against_first(
     name: str, papers: dict[str, Publication], tmp_path: Path
 ) -> None:
     text = write_page(papers[name], tmp_path).read_text()
-    assert text.index(RULE) < text.index("## What the paper says") < text.index("## The paper's setting")
+    assert text.index(RULE) < text.index("## What the paper says") < text.index("## Every number at full")
     verdicts = re.findall(r"^\| \*\*([^*]+)\*\* \|", text, re.MULTILINE)
     assert len(verdicts) == len(papers[name].written_claims)
     assert [ORDER.index(verdict) for verdict in verdicts] == sorted(map(ORDER.index, verdicts))

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from flockwise.cli.app import app
 from flockwise.errors import ConfigError
 from flockwise.studies.cells import cells_of
 from flockwise.studies.published.bars import Bar, Block, read_bars
@@ -203,3 +205,27 @@ def test_columns_are_cells_or_numbers_and_what_is_not_there_is_left_out(tmp_path
     )
     found = [(bar.cell, bar.number, bar.value) for bar in read_bars(tmp_path)]
     assert found == [("x, z", "n", 1.0), ("c", "n", 2.0), ("c", "m", 3.0)]
+
+
+def test_a_study_with_published_numbers_beside_it_gets_a_page_of_verdicts(tmp_path: Path) -> None:
+    (tmp_path / "made_up_numbers.py").write_text(
+        "def values(labels, seed):\n    return {'accuracy': [90.0 + seed / 10 + 2 * (labels['method'] == 'b')]}\n"
+    )
+    (tmp_path / "study.toml").write_text(
+        'compute = "made_up_numbers:values"\nseeds = 3\nvary = { method = { a = {}, b = {} } }\n'
+    )
+    (tmp_path / "published.toml").write_text(
+        '[[published]]\nplace = "Table 1"\ntable = ""\nnumbers = ["accuracy"]\nrows = { "a" = [90.0], "b" = [99.0] }\n'
+    )
+    (tmp_path / "claims.toml").write_text(
+        '[[claims]]\nsays = "b beats a"\nplace = "abstract"\n[[claims.tests]]\n'
+        'left = { table = "", cell = "b", number = "accuracy" }\n'
+        'right = { table = "", cell = "a", number = "accuracy" }\n'
+    )
+    arguments = ["study", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    outcome = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert outcome.exit_code == 0 and "beside what was published" in outcome.output
+    page = (tmp_path / "out" / "published" / "study.md").read_text()
+    assert "| a | accuracy | 90 | 90.10 ± 0.2484 | +0.1 | 3 | agrees |" in page
+    assert "| b | accuracy | 99 | 92.10 ± 0.2484 | -6.9 | 3 | worse |" in page
+    assert "| **supported** | b beats a | abstract |" in page
