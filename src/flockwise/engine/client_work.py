@@ -141,6 +141,16 @@ class ClientWork:
         losses = [self._trainer.losses(model, x, y)[0] for model in candidates]
         return int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
 
+    def shares(self, client: int, round: int, candidates: Models) -> list[float]:
+        """Of the client's training samples, the share that each candidate has the lowest loss on; the first of equals."""
+        x, y = self.data(client, "train", round)
+        if not len(y):
+            return []
+        each = np.ones(len(y), dtype=np.int64)
+        losses = np.stack([self._trainer.losses_each(model, x, y, each)[0] for model in candidates])
+        best = np.where(np.isfinite(losses), losses, np.inf).argmin(axis=0)
+        return (np.bincount(best, minlength=len(candidates)) / len(y)).tolist()
+
     def score(self, client: int, part: str, round: int, model: Vector) -> tuple[float, float]:
         """Accuracy and mean loss of a model on a client's part; NaN where it holds no data."""
         x, y = self.data(client, part, round)

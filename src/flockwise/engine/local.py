@@ -109,6 +109,7 @@ class LocalEngine(Engine):
                 tuple(_from_json(a["accuracies"])),
                 a["samples"],
                 tuple(_from_json(a["losses"])),
+                tuple(a["shares"]),
             )
             for a in answers
         ]
@@ -190,6 +191,7 @@ class LocalEngine(Engine):
             "client": task.client,
             "models": list(task.models),
             "slot": slot,
+            "shares": plan.shares,
         }
 
     def _handle(self, job: Job) -> Job:
@@ -213,8 +215,9 @@ class LocalEngine(Engine):
         if kind == "validate":
             scores = [work.score(client, "validation", round, model) for model in candidates]
             samples = len(work.data(client, "validation", round)[1])
+            shares = work.shares(client, round, candidates) if job["shares"] else []
             return {"client": client, "accuracies": _to_json(s[0] for s in scores),
-                    "losses": _to_json(s[1] for s in scores), "samples": samples}  # fmt: skip
+                    "losses": _to_json(s[1] for s in scores), "samples": samples, "shares": shares}  # fmt: skip
         started = time.perf_counter()
         result = work.train_keeping(client, round, candidates, work.kept.memory(self._row(client)))
         if result is None:
