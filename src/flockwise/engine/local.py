@@ -227,7 +227,7 @@ class LocalEngine(Engine):
         if not work.kept.nothing and not is_root(client):
             self._own.rows[client] = work.kept.row(trained, memory)
         if work.report is not None and not is_root(client):
-            self._reports.rows[job["slot"]] = self._flat(work.told(client, round))
+            self._reports.rows[job["slot"]] = self._flat(work.told(client, round, candidates[chosen]))
         return {"client": client, "samples": len(work.data(client, "train", round)[1]), "chosen": chosen,
                 "loss": _to_json([loss])[0], "slot": job["slot"], "seconds": time.perf_counter() - started}  # fmt: skip
 
