@@ -15,6 +15,7 @@ from flockwise.terminal import printable
 if TYPE_CHECKING:
     from flockwise import Run
 
+MOST_DATA = 8  # findings in the data that are told before the first round
 # events worth a line
 LOUD = ("flocks", "alike", "split", "quarantine", "rollback", "released", "confirmed", "skipped")
 
@@ -26,9 +27,11 @@ def follow(
     with stop_on_signal() as stop, Watch(as_json, quiet) as watch:
         finished = work(*arguments, **options, on_round=watch.round, stop=stop)
     if finished.state == "stopped":
-        last = int(finished.rounds[-1])
+        last, why = int(max(finished.rounds, default=0)), finished.about.get("error", "")
+        if why:  # nobody asked for it
+            click.echo(f"error: {printable(why)}", err=True)
         click.echo(f"stopped after round {last}; go on with: flockwise resume {finished.path}", err=True)
-        raise click.exceptions.Exit(130)
+        raise click.exceptions.Exit(1 if why else 130)
     watch.summary(finished)
     return finished
 
@@ -63,8 +66,10 @@ class Watch:
     def round(self, progress: Any) -> None:
         """One more round is on record."""
         if self._json:
+            from flockwise.store.events import event_words
+
             facts = {key: value for key, value in progress.facts.items() if value == value}
-            events = [{"kind": e.kind, "message": e.message, "client": e.client} for e in progress.events]
+            events = [event_words(event, progress.names) for event in progress.events]
             content = {"round": progress.round, "rounds": progress.rounds, **facts, "events": events}
             click.echo(json.dumps(content))
             return
@@ -74,9 +79,12 @@ class Watch:
             self._first_round = progress.round
             self._started = time.perf_counter() - progress.seconds
             self._say(f"{progress.path}: {progress.engine}")
+            if progress.note:
+                self._say(f"note: {progress.note}")
+            self._tell_data(progress)
         for event in progress.events:
             if event.kind in LOUD:
-                who = f" (client {event.client})" if event.client is not None else ""
+                who = f" ({_called(event.client, progress.names)})" if event.client is not None else ""
                 self._say(f"round {progress.round}: {event.kind}: {printable(event.message)}{who}")
         line = _numbers(progress.facts)
         if self._bar:
@@ -88,6 +96,17 @@ class Watch:
             left = (time.perf_counter() - self._started) / done * (progress.rounds - progress.round)
             self._say(f"round {progress.round}/{progress.rounds}  {line}  {duration(left)} left")
 
+    def _tell_data(self, progress: Any) -> None:
+        """What was found in the data before the first round."""
+        from flockwise.store import open_run
+
+        found = [event for event in open_run(progress.path).events if event.kind == "data"]
+        for event in found[:MOST_DATA] if progress.round == 1 else []:
+            who = "" if event.client is None else f"{_called(event.client, progress.names)}: "
+            self._say(f"data: {who}{printable(event.message)}")
+        if progress.round == 1 and len(found) > MOST_DATA:
+            self._say(f"data: and {len(found) - MOST_DATA} more; see flockwise show {progress.path}")
+
     def summary(self, run: Any) -> None:
         """What came of it."""
         if self._json or self._quiet:
@@ -95,6 +114,8 @@ class Watch:
         facts = {name: values[-1] for name, values in run.facts.items() if len(values)}
         took = duration(float(run.seconds.sum()))
         click.echo(f"{run.state}: {len(run.rounds)} rounds in {took}, {_numbers(facts)}")
+        if run.about.get("note"):
+            click.echo(f"note: {printable(run.about['note'])}")
         click.echo(f"run: {run.path}")
 
     def _say(self, text: str) -> None:
@@ -124,6 +145,12 @@ def stop_on_signal() -> Iterator[Callable[[], bool]]:
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+def _called(client: int, names: Any) -> str:
+    from flockwise.store.client_notes import called
+
+    return printable(called(client, names.get(client)))
 
 
 def _numbers(facts: Any) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from flockwise.cli.options import JSON, RUN
-from flockwise.cli.tables import cell, run_row
+from flockwise.cli.tables import cell, client_table, echo_table, run_row
 from flockwise.terminal import printable
 
 
@@ -17,31 +17,37 @@ from flockwise.terminal import printable
     "--events", type=click.IntRange(min=0), default=10, show_default=True,
     help="How many of the last events to show.",
 )  # fmt: skip
-def show(run: Path, as_json: bool, events: int) -> None:
+@click.option(
+    "--clients", is_flag=True, help="Show the clients too: names, flocks, accuracies, what is known of them."
+)
+def show(run: Path, as_json: bool, events: int, clients: bool) -> None:
     """Show RUN: what it is, how it goes, what happened."""
     from flockwise.store import open_run
+    from flockwise.store.events import event_words
 
     found = open_run(run)
     found.check()
     row = run_row(run, found)
-    happened = [
-        {"round": e.round, "kind": e.kind, "client": e.client, "message": e.message} for e in found.events
-    ]
+    happened = [{"round": event.round, **event_words(event)} for event in found.events]
     if as_json:
         facts = {
             name: [None if v != v else v for v in values.tolist()] for name, values in found.facts.items()
         }
         content = {
             **row, "config": found.config, "rounds": found.rounds.tolist(), "facts": facts, "events": happened,
-            "damage": found.damage,
+            "damage": found.damage, "note": found.about.get("note", ""), "clients": client_table(found),
         }  # fmt: skip
         click.echo(json.dumps(content))
         return
     for key, value in {**row, "checkpoints": ", ".join(map(str, found.checkpoints)) or None}.items():
         click.echo(f"{key:11} {cell(value)}")
+    if found.about.get("note"):
+        click.echo(f"{'note':11} {printable(found.about['note'])}")
     for line in found.damage:
         click.echo(f"{'damaged':11} {printable(line)}")
+    if clients and found.clients:
+        echo_table(client_table(found))
     for event in happened[-events:] if events else []:
-        who = "" if event["client"] is None else f" client {event['client']}"
+        who = "" if event["client"] is None else f" {printable(found.called(int(event['client'])))}"
         what = f"{printable(str(event['kind']))}{who}: {printable(str(event['message']))}"
         click.echo(f"round {event['round']:>4}  {what}")

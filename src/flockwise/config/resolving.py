@@ -1,5 +1,6 @@
 """A config with every piece's options checked and filled in: what no single field can tell."""
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ from flockwise import plugins
 from flockwise.aggregation import Rule, rule_from
 from flockwise.attacks import ATTACKS
 from flockwise.config.sections import Config, OpenSection, PreAggregation
+from flockwise.data import NAMED_DATA, Spec
+from flockwise.data.reading import GIVEN as GIVEN_TO_READERS
 from flockwise.errors import ConfigError, PluginError
 from flockwise.models import MODELS
-from flockwise.options import resolved
+from flockwise.options import named, resolved, shown
 from flockwise.registry import OWN, Piece, first_parameters
 from flockwise.splits import SPLITS
 from flockwise.splits.contract import GIVEN as GIVEN_TO_SPLITS
@@ -22,7 +25,7 @@ Resolve = Callable[[Config, Path | None], Config]
 def resolve(config: Config, directory: Path | None) -> Config:
     """The config with all options of its pieces; ConfigError with a line per fault if it cannot be run."""
     faults: list[str] = []
-    for step in (_data, _split, _model, _training, _aggregation, _strategy, _attack, _faults):
+    for step in (_data, _split, _model, _training, _aggregation, _strategy, _attack, _faults, _evaluation):
         try:
             config = step(config, directory)
         except PluginError as error:
@@ -79,11 +82,15 @@ def _with(config: Config, section: str, options: dict[str, Any]) -> Config:
 
 
 def _data(config: Config, directory: Path | None) -> Config:
-    from flockwise.data import DATASETS
-
-    if config.data.name != OWN:
-        plugins.find("datasets", config.data.name, DATASETS, directory)
-    return config
+    if config.data.name == OWN:
+        return config
+    found = plugins.find("datasets", config.data.name, NAMED_DATA, directory)
+    function = found.function if isinstance(found, Piece) else found
+    if isinstance(found, Spec):
+        for name, value in config.data.parameters.items():
+            raise ConfigError(f"data.{named(name)} = {shown(value)}: unknown key; {found.name} takes none")
+        return config
+    return _with(config, "data", resolved(function, config.data.parameters, GIVEN_TO_READERS, "data."))
 
 
 def _split(config: Config, directory: Path | None) -> Config:
@@ -91,12 +98,21 @@ def _split(config: Config, directory: Path | None) -> Config:
         return config
     split = plugins.find("splits", config.split.name.replace("-", "_"), SPLITS, directory)
     function = split.function if isinstance(split, Piece) else split
+    if "clients" not in config.split.model_fields_set and _tells_how_many(function):
+        config = config.model_copy(update={"split": config.split.model_copy(update={"clients": None})})
     given = GIVEN_TO_SPLITS | first_parameters(function, 1)
     options = resolved(function, config.split.parameters, given, "split.")
     groups, clients = options.get("groups"), config.split.clients
     if isinstance(groups, int) and clients is not None and groups > clients:
         raise ConfigError(f"split.groups = {groups}: must be at most split.clients = {clients}")
     return _with(config, "split", options)
+
+
+def _tells_how_many(split: Callable[..., Any]) -> bool:
+    """Whether a split knows itself how many clients there are, if it is not told."""
+    parameters = inspect.signature(split).parameters
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return parameters["clients"].default is None if "clients" in parameters else not takes_any
 
 
 def _model(config: Config, directory: Path | None) -> Config:
@@ -162,6 +178,20 @@ def _strategy(config: Config, directory: Path | None) -> Config:
         if strategy.rule_sees_all:
             _enough_clients(config, rule)
         method_of(config, directory)  # choices that do not go together are told here, never in mid-run
+    flocks, clients = options.get("flocks"), config.split.clients
+    if isinstance(flocks, int) and clients is not None and flocks > clients:
+        raise ConfigError(f"strategy.flocks = {flocks}: must be at most split.clients = {clients}")
+    for option in ("judge", "rollback", "follow"):  # what asks clients for their validation data
+        asks = (
+            options.get(option) == "validation"
+            if option == "judge"
+            else options.get(option) not in (None, False)
+        )
+        if asks and not config.split.validation and config.data.name != OWN:
+            raise ConfigError(
+                f"split.validation = 0: strategy.{option} = {options[option]!r} asks clients for validation data; set it to "
+                "0.1, or leave the option out"
+            )
     if options.get("judge") == "root" and not config.root.samples:
         raise ConfigError(
             "root.samples = 0: strategy.judge = 'root' needs clean data on the server, such as 100"
@@ -206,8 +236,16 @@ def _among(chosen: int | float | list[int], clients: int) -> None:
 
 def _faults(config: Config, directory: Path | None) -> Config:
     clients = config.split.clients
-    for field in ("late_clients", "drift_clients"):
+    for field in ("late_clients", "slow_clients", "drift_clients"):
         count = getattr(config.faults, field)
         if clients is not None and count > clients:
             raise ConfigError(f"faults.{field} = {count}: must be at most split.clients = {clients}")
+    return config
+
+
+def _evaluation(config: Config, directory: Path | None) -> Config:
+    if config.evaluation.on == "validation" and not config.split.validation and config.data.name != OWN:
+        raise ConfigError(
+            "split.validation = 0: evaluation.on = 'validation' needs data that clients set aside, such as 0.1"
+        )
     return config

@@ -36,12 +36,16 @@ class OpenSection(Section):
         return dict(self.model_extra or {})
 
 
-class Data(Section):
-    """Which data set, and where."""
+class Data(OpenSection):
+    """Which data set, and where; options of what reads it (a folder of tables, a function) stand beside these."""
 
-    name: str = Field("digits", description="see `flockwise data list`")
+    name: str = Field("digits", description="see `flockwise data list`, or module:function")
     directory: str | None = Field(
         None, description="where its files are; default: FLOCKWISE_DATA, then the cache"
+    )
+    check: Literal["refuse", "warn", "off"] = Field(
+        "refuse",
+        description="data that nothing can be learned from: refuse it, train all the same, or never look",
     )
 
 
@@ -49,7 +53,7 @@ class Split(OpenSection):
     """Who holds which data; the split's own parameters stand beside these."""
 
     name: str = Field("iid", description="see `flockwise list splits`")
-    clients: int | None = Field(20, ge=1)
+    clients: int | None = Field(20, ge=1, le=1_000_000)
     validation: float = Field(0.1, ge=0, lt=1, description="share of a client's training data set aside")
 
 
@@ -127,6 +131,15 @@ class Faults(Section):
     dropout: float = Field(0.0, ge=0, le=1, description="chance that a client's reply never comes")
     late_clients: int = Field(0, ge=0, description="how many clients join late")
     late_round: int = Field(1, ge=1, description="the round in which they join")
+    slow_clients: int = Field(
+        0, ge=0, description="how many clients are slow, by a clock that nobody waits for"
+    )
+    slowness: float = Field(10.0, ge=1, description="how many times longer they take")
+    deadline: float | None = Field(
+        None,
+        gt=0,
+        description="a round closes after so many times what a client of median size takes; later replies are not used",
+    )
     drift_clients: int = Field(
         0, ge=0, description="how many clients change to another group's data (label_swap, rotation)"
     )
@@ -149,9 +162,12 @@ class Root(Section):
 
 
 class EvaluationSection(Section):
-    """When clients' models are tested."""
+    """When clients' models are tested, and on what."""
 
     every: int = Field(1, ge=1, description="rounds between tests; the last round is always tested")
+    on: Literal["test", "validation"] = Field(
+        "test", description="validation: test data is never looked at, for tuning"
+    )
 
 
 class Checkpoint(Section):
@@ -177,7 +193,12 @@ class EngineSection(Section):
         None, description="flower: a SuperLink connection of Flower's config; default: simulate here"
     )
     timeout: float = Field(3600.0, gt=0, description="flower: seconds that nodes have to answer")
-    retries: int = Field(3, ge=0, description="flower: how often a round that nobody answers is tried again")
+    retries: int = Field(
+        3,
+        ge=0,
+        description="flower: how often a round that nobody answers is tried again; "
+        "any engine: after so many rounds in a row with nothing but rejected replies, the next ends the run",
+    )
 
 
 class Config(Section):

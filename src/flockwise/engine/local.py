@@ -59,7 +59,9 @@ class LocalEngine(Engine):
         )  # seconds a sample in training, the best seen: loads and first uses slow others
         self._test_pace = float("inf")  # likewise in testing
         self._test_sizes = np.array([work.tested(client) for client in range(clients)])
-        self._results = Arena(clients, 2, np.float64)  # accuracy and loss of each client's last test
+        self._results = Arena(
+            clients, 3, np.float64
+        )  # accuracy, loss and share fooled of each client's last test
         self._tested_with = np.full(clients, -1)  # twice the version of its model, plus 1 on later data
         self._pool = Pool(self.workers, self._handle) if self.workers > 1 else None
 
@@ -136,7 +138,7 @@ class LocalEngine(Engine):
         for answer in [*map(self._handle, jobs[:here]), *answers]:  # the results are in shared memory
             self._test_pace = min(self._test_pace, answer["seconds"] / max(answer["samples"], 1))
         self._tested_with = wanted
-        return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
+        return self._evaluation()
 
     def _evaluate_each(self, round: int, rows: Rows) -> Evaluation:
         """Where a part of the model is each client's own, no two of them have the same."""
@@ -146,7 +148,11 @@ class LocalEngine(Engine):
         ]
         for _ in self._run(jobs):  # the results are in shared memory
             pass
-        return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
+        return self._evaluation()
+
+    def _evaluation(self) -> Evaluation:
+        accuracy, loss, fooled = self._results.rows.T.copy()
+        return Evaluation(accuracy, loss, fooled if self._work.goal else None)
 
     def kept(self) -> Mapping[str, np.ndarray]:
         """What clients keep to themselves."""
@@ -202,7 +208,8 @@ class LocalEngine(Engine):
         client = job["client"]
         if kind == "test own":
             used = work.kept.used(self._models.rows[job["row"]], self._row(client))
-            self._results.rows[client] = work.score(client, "test", round, used)
+            tested = work.score(client, "test", round, used)
+            self._results.rows[client] = [*tested, work.fooled(client, round, used)]
             return {}
         models = job["models"]
         # one model, the usual case, without a copy
@@ -247,8 +254,11 @@ class LocalEngine(Engine):
 
     def _test(self, job: Job) -> Job:
         started, clients = time.perf_counter(), job["clients"]
-        results = self._work.score_many(clients, job["round"], self._models.rows[job["row"]])
-        self._results.rows[clients] = np.stack(results, axis=1)
+        round, model = job["round"], self._models.rows[job["row"]]
+        results = self._work.score_many(clients, round, model)
+        self._results.rows[clients, :2] = np.stack(results, axis=1)
+        if self._work.goal is not None:
+            self._results.rows[clients, 2] = [self._work.fooled(client, round, model) for client in clients]
         samples = int(self._test_sizes[clients].sum())
         return {"samples": samples, "seconds": time.perf_counter() - started}
 

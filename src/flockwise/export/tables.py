@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from flockwise.store import Run
+from flockwise.store.summary import client_summary
 
 Table = dict[str, list[Any]]  # column name -> values, all of one length
 
@@ -28,8 +29,17 @@ def _rounds(run: Run) -> Table:
 
 
 def _clients(run: Run) -> Table:
-    names = ("client", "name", "truth", "attacker", "train", "validation", "test", "address", "hour", "user")
-    return {name: [client[name] for client in run.clients] for name in names}
+    """Who takes part, and what became of each."""
+    known = {int(row["client"]): row for row in run.clients}
+    rows = client_summary(run)
+    told = ("truth", "attacker", "address", "hour", "user")
+    table: Table = {name: [row[name] for row in rows] for name in (rows[0] if rows else ("client", "name"))}
+    table |= {name: [known.get(row["client"], {}).get(name) for row in rows] for name in told}
+    notes = [known.get(row["client"], {}).get("about", {}) for row in rows]
+    for key in dict.fromkeys(key for note in notes for key in note):
+        # behind a prefix, so that no key can take a column's place
+        table[f"about_{key}"] = [note.get(key) for note in notes]
+    return table
 
 
 def _client_rounds(run: Run) -> Table:
@@ -57,9 +67,11 @@ def _client_rounds(run: Run) -> Table:
 
 def _events(run: Run) -> Table:
     events = run.events
+    names: dict[int | None, str] = {client["client"]: client["name"] for client in run.clients}
     return {
         "round": [event.round for event in events], "kind": [event.kind for event in events],
-        "client": [event.client for event in events], "message": [event.message for event in events],
+        "client": [event.client for event in events],
+        "name": [names.get(event.client) for event in events], "message": [event.message for event in events],
         "detail": [json.dumps(dict(event.detail)) for event in events],
     }  # fmt: skip
 

@@ -3,17 +3,18 @@
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from flockwise.engine import Engine, Evaluation
 from flockwise.errors import EngineError
-from flockwise.messages import Event, Replies, RoundRecord, bound
+from flockwise.messages import Event, Plan, Replies, RoundRecord, bound
 from flockwise.runs.hazards import Hazards
 from flockwise.server import Server
 from flockwise.store import RunWriter
+from flockwise.store.client_notes import called
 from flockwise.store.requests import apply_requests
 
 
@@ -28,6 +29,8 @@ class Progress:
     seconds: float
     engine: str
     path: Path
+    note: str = ""  # what a person should know of the run as a whole
+    names: Mapping[int, str] = field(default_factory=dict)  # of clients
 
 
 class Unanswered(EngineError):
@@ -55,11 +58,16 @@ class Loop:
     evaluate_every: int = 1  # 0: never
     on_round: Callable[[Progress], object] | None = None
     stop: Callable[[], bool] = lambda: False
+    patience: int = (
+        3  # rounds in a row whose every reply may be rejected, where the engine has no number of its own
+    )
+    note: str = ""  # what a person should know of the run as a whole
     barren: int = 0  # rounds in a row in which no reply was let in
     _noted: object = None  # who takes part, as last written
 
     def run(self, rounds: int) -> str:
         """Go on to this round; "finished", or why it ended before."""
+        self._note(rounds)
         try:
             why = self._rounds(rounds)
         except BaseException as error:
@@ -70,11 +78,16 @@ class Loop:
                 self.writer.about(state="failed", error=f"{type(error).__name__}: {error}"[:500])
             raise
         if why == "finished" and not self._learned():
-            why = self._first_reason("no reply could be used in any round")
-            self.writer.about(state="failed", error=why)
+            why = self._failed(self._first_reason("no reply could be used in any round"))
         elif why == "finished":
-            self.writer.about(state="finished")
+            self._note(rounds)
+            self.writer.about(state="finished", error="")
         return why
+
+    def _note(self, rounds: int) -> None:
+        """What the method will not come to do in this run, or has not: nobody should have to guess."""
+        self.note = "; ".join(self.server.method.remarks(self.server.state, rounds))
+        self.writer.about(note=self.note)
 
     def _rounds(self, rounds: int) -> str:
         while self.server.round < rounds:
@@ -101,13 +114,25 @@ class Loop:
             settle()
             self._told(full, rounds, seconds)
             if stopping:
-                self.writer.about(state="stopped")
+                self.writer.about(state="stopped", error="")
                 return "stopped"
-            self.barren = 0 if full.facts.get("participants") else self.barren + 1
-            if self.engine.retries is not None and self.barren > self.engine.retries and not last:
+            if self._hopeless(full) and not last:
                 why = f"round {full.round}: no reply could be used, {self.barren} rounds in a row"
-                return self._stopped([], why + _quoted(full.events))
+                return self._given_up(why + _quoted(full.events, self.writer.names))
         return "finished"
+
+    def _hopeless(self, full: RoundRecord) -> bool:
+        """Whether rounds without a usable reply have become too many in a row."""
+        retries = self.engine.retries
+        if full.facts.get("participants"):
+            self.barren = 0
+        elif retries is not None or full.facts.get("rejected"):  # a simulated loss is no reason to give up
+            self.barren += 1
+        return self.barren > (self.patience if retries is None else retries)
+
+    def _given_up(self, why: str) -> str:
+        """Nobody's replies can be used: clients that are real may mend that, a simulation will not."""
+        return self._stopped([], why) if self.engine.retries is not None else self._failed(why)
 
     def _tested(self, last: bool) -> Evaluation | None:
         every = self.evaluate_every
@@ -132,13 +157,22 @@ class Loop:
 
     def _told(self, full: RoundRecord, rounds: int, seconds: float) -> None:
         if self.on_round:
-            describe, path = self.engine.describe(), self.writer.path
-            self.on_round(Progress(full.round, rounds, full.facts, full.events, seconds, describe, path))
+            describe, path, names = self.engine.describe(), self.writer.path, self.writer.names
+            self.on_round(
+                Progress(
+                    full.round, rounds, full.facts, full.events, seconds, describe, path, self.note, names
+                )
+            )
 
     def _stopped(self, events: list[Event], why: str) -> str:
         """The run ends before its time; what happened since the last round is added to that round."""
         self.writer.add_events(self.server.round, [*events, Event("stopped", why)], self._saved)
         self.writer.about(state="stopped", error=why[:500])
+        return why
+
+    def _failed(self, why: str) -> str:
+        self.writer.add_events(self.server.round, [Event("failed", why)], self._saved)
+        self.writer.about(state="failed", error=why[:500])
         return why
 
     def _learned(self) -> bool:
@@ -154,21 +188,25 @@ def one_round(
 ) -> tuple[RoundRecord, list[Event]]:
     """Drive the server through one round: plans to the engine, replies back past attackers and channel."""
     hazards = hazards or Hazards()
-    replies, events = _trained(server, engine)
+    plan, replies, events = _trained(server, engine)
+    sent = plan.bytes_sent + replies.updates.nbytes
     arrived, lost = hazards.replies(replies, server.state)
     record = server.tell(arrived)
     while record is None:  # the server has questions before it closes the round
         plan = server.ask()
+        sent += plan.bytes_sent
         if plan.kind == "train":
-            replies, lost_again = hazards.replies(engine.train(plan), server.state)
-            lost, record = [*lost, *lost_again], server.tell(replies)
+            replies = engine.train(plan)
+            sent += replies.updates.nbytes
+            arrived, lost_again = hazards.replies(replies, server.state)
+            lost, record = [*lost, *lost_again], server.tell(arrived)
         else:
             record = server.tell(bound(hazards.scores(engine.validate(plan))))
-    return record, [*events, *lost]
+    return replace(record, facts={**record.facts, "bytes": float(sent)}), [*events, *lost]
 
 
-def _trained(server: Server, engine: Engine) -> tuple[Replies, list[Event]]:
-    """Replies to the training plan; one that nobody answers is made anew, for who can be reached then."""
+def _trained(server: Server, engine: Engine) -> tuple[Plan, Replies, list[Event]]:
+    """A training plan and the replies to it; one that nobody answers is made anew, for who can be reached then."""
     events: list[Event] = []
     for attempt in itertools.count(1):
         plan = server.ask(engine.present())
@@ -182,7 +220,7 @@ def _trained(server: Server, engine: Engine) -> tuple[Replies, list[Event]]:
             raise Unanswered(f"round {plan.round}: {why}, {attempt} times", events)
         events.append(Event("retry", f"{why}; try {attempt} of {engine.retries}"))
         engine.wait()
-    return replies, events
+    return plan, replies, events
 
 
 def _nobody(events: list[Event]) -> str:
@@ -195,7 +233,10 @@ def _nobody(events: list[Event]) -> str:
     return away[-1] if away else f"nobody answered ({failed[0]})" if failed else "nobody answered"
 
 
-def _quoted(events: Sequence[Event]) -> str:
+def _quoted(events: Sequence[Event], names: Mapping[int, str] | None = None) -> str:
     """The first rejection, to be added to a reason."""
-    rejected = [f" (client {event.client}: {event.message})" for event in events if event.kind == "rejected"]
-    return rejected[0] if rejected else ""
+    first = next((event for event in events if event.kind == "rejected"), None)
+    if first is None:
+        return ""
+    who = "" if first.client is None else f"{called(first.client, (names or {}).get(first.client))}: "
+    return f" ({who}{first.message})"

@@ -11,9 +11,10 @@ import numpy as np
 
 from flockwise.errors import InputError, RunError
 from flockwise.messages import Event
-from flockwise.store import files
+from flockwise.store import client_notes, files
 from flockwise.store.checkpoint import checkpoint_path, read_checkpoint
-from flockwise.store.columns import client_of, decoded, events_of, fact_columns, number
+from flockwise.store.client_notes import called, read_notes
+from flockwise.store.columns import all_honest, client_of, decoded, events_of, fact_columns, number
 from flockwise.store.damage import MOST_FILE, find_damage
 from flockwise.store.looking import Row, looking, read
 from flockwise.store.schema import CLIENT_COLUMNS, FORMAT, KNOWN_ARRAYS
@@ -126,11 +127,17 @@ class Run:
 
     @cached_property
     def clients(self) -> list[dict[str, Any]]:
-        """One record per client: name, truth (or None), attacker, sample counts, address, hour, user."""
+        """One record per client: name, truth (or None), attacker, sample counts, address, hour, user, about."""
         columns = ", ".join(CLIENT_COLUMNS)
-        return [
-            client_of(row) for row in self._rows("clients", f"SELECT {columns} FROM clients ORDER BY client")
-        ]
+        rows = self._rows("clients", f"SELECT {columns} FROM clients ORDER BY client")
+        notes = read_notes(self.about.get(client_notes.KEY, ""))
+        notes += [{} for _ in range(len(rows) - len(notes))]
+        return [{**client_of(row), "about": note} for row, note in zip(rows, notes, strict=False)]
+
+    def called(self, client: int) -> str:
+        """A client in a sentence: its name, if it has one, and its number."""
+        names = {each["client"]: each["name"] for each in self.clients}
+        return called(client, names.get(client))
 
     @cached_property
     def rounds(self) -> np.ndarray:
@@ -150,7 +157,7 @@ class Run:
         place = {int(round): i for i, round in enumerate(self.rounds)}
         with looking(self.path / "run.sqlite") as database:
             rows = read(database, "facts", "SELECT round, name, value FROM facts", whole=False)
-            return fact_columns(place, rows)
+            return all_honest(fact_columns(place, rows))
 
     @property
     def metrics(self) -> Any:

@@ -11,8 +11,9 @@ import numpy as np
 
 from flockwise.errors import RunError
 from flockwise.messages import Event
-from flockwise.store import files
+from flockwise.store import client_notes, files
 from flockwise.store.checkpoint import checkpoint_path, write_checkpoint
+from flockwise.store.client_notes import called, written_notes
 from flockwise.store.ledger import Ledger
 from flockwise.store.looking import Row
 from flockwise.store.policy import CheckpointPolicy
@@ -30,6 +31,7 @@ class RunWriter:
         """Take the directory, then `check` that it may be written, and only then open what is in it."""
         self.path = path
         self.policy = policy
+        self.names: dict[int, str] = {}  # of clients, as last written
         with contextlib.ExitStack() as opening:  # given up again if any of this fails
             opening.enter_context(files.lock(path))
             check()
@@ -77,6 +79,10 @@ class RunWriter:
             columns = [tuple(row[name] for name in CLIENT_COLUMNS) for row in rows]
             self._ledger.each(f"INSERT OR REPLACE INTO clients VALUES ({marks})", columns)
             self._sealer.clients = None
+            notes = written_notes(rows)
+            if notes:
+                self._know({client_notes.KEY: notes})
+        self.names = {int(row["client"]): str(row["name"]) for row in rows}
 
     def commit(
         self, round: int, seconds: float, facts: Mapping[str, float], arrays: Mapping[str, np.ndarray],
@@ -144,7 +150,7 @@ class RunWriter:
         """What the first event of a kind says."""
         query = "SELECT client, message FROM events WHERE kind = ? ORDER BY round, id LIMIT 1"
         rows = self._ledger.rows(query, (kind,))
-        return f"client {rows[0][0]}: {rows[0][1]}" if rows else None
+        return f"{called(rows[0][0], self.names.get(rows[0][0]))}: {rows[0][1]}" if rows else None
 
     def forget_after(self, round: int) -> None:
         """Drop the record of later rounds: they will be trained again."""
@@ -155,7 +161,7 @@ class RunWriter:
     def _insert_events(self, round: int, events: Sequence[Event]) -> None:
         self._ledger.each(
             "INSERT INTO events (round, kind, client, message, detail) VALUES (?, ?, ?, ?, ?)",
-            [(round, e.kind, e.client, e.message, json.dumps(_plain(e.detail))) for e in events],
+            [(round, e.kind, e.client, e.message, json.dumps(plain(e.detail))) for e in events],
         )
 
     def _forget_old_checkpoints(self) -> None:
@@ -187,12 +193,12 @@ def _real_or_zero(value: object) -> float:
     return float(value) if isinstance(value, float | int) else 0.0
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Only what JSON holds: numbers and arrays of numpy become plain ones, NaN becomes null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, bool | str | int) or value is None:
         return value
     number = float(value)

@@ -32,8 +32,8 @@ def as_array(samples: NDArray | torch.Tensor, dtype: type) -> NDArray:
 
 
 def check_samples(x: Samples, y: Classes, sample_shape: tuple[int, ...]) -> None:
-    """Refuse samples that are not (n, height, width, channels) or (n, features) as the model needs them."""
-    expected = (*sample_shape[1:], sample_shape[0])
+    """Refuse samples that are not (n, height, width, channels) or (n, ...) as the model needs them."""
+    expected = (*sample_shape[1:], sample_shape[0]) if len(sample_shape) == 3 else sample_shape
     if tuple(x.shape[1:]) != expected:
         raise InputError(f"x of shape {tuple(x.shape)}: must be (n, {', '.join(map(str, expected))})")
     if tuple(y.shape) != (x.shape[0],) or not len(y):
