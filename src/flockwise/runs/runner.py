@@ -95,13 +95,13 @@ def run(
     try:
         about = {**environment(config, folder), **about_data(parts.federation)}
         found = checked_data(parts.federation, config.data.check)
-        with create_run(path, config.written(), about, _policy(config)) as writer:
-            _told_clients(writer, parts)
+        with create_run(path, config.written(), about, policy_of(config)) as writer:
+            told_clients(writer, parts)
             writer.events(0, [*found, *(Event("note", line) for line in doubts(config))])
-            _loop(config, parts, writer, on_round, stop).run(config.rounds)
+            loop_of(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
-    return _ended(path)
+    return ended(path)
 
 
 def _refuse_others(what: object, clients: object) -> None:
@@ -142,25 +142,27 @@ def resume(
     with lock(path):  # told before anything is built, if another process is at it
         pass
     newest = found.newest_checkpoint()
-    if newest.round < int(found.environment.get("forked_at", 0)):
-        raise RunError(f"{path}: this fork was stopped while it was being made; delete it and fork again")
+    if newest.round < int(found.environment.get("forked_at", found.environment.get("continued_at", 0))):
+        raise RunError(
+            f"{path}: was stopped while it was being made from another run; delete it, and make it again"
+        )
     state = state_of(newest.arrays, path) if newest.arrays else None
     # Nothing of the record is touched before it is clear that the run can go on.
     brought = Brought(clients, model, method, attack, engine)
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     try:
         refuse_other_data(path, found, parts.federation)
-        with reopen_run(path, _policy(config)) as writer:
+        with reopen_run(path, policy_of(config)) as writer:
             writer.forget_after(newest.round)
             writer.events(newest.round, newest.passed_over)
             writer.about(goal=str(goal))
             writer.events(newest.round, _other_trainer(found, parts))
-            _told_clients(writer, parts)
+            told_clients(writer, parts)
             parts.engine.restore(kept_by_clients(newest.arrays))
-            _loop(config, parts, writer, on_round, stop).run(goal)
+            loop_of(config, parts, writer, on_round, stop).run(goal)
     finally:
         parts.engine.close()
-    return _ended(path)
+    return ended(path)
 
 
 def fork(
@@ -197,17 +199,17 @@ def fork(
             **environment(config, directory), **about_data(parts.federation),
             "parent": str(Path(path).resolve()), "forked_at": at,
         }  # fmt: skip
-        with create_run(target, config.written(), about, _policy(config)) as writer:
-            _told_clients(writer, parts)
+        with create_run(target, config.written(), about, policy_of(config)) as writer:
+            told_clients(writer, parts)
             _inherit(parent, writer, at, saved)
             parts.engine.restore(kept_by_clients(saved))
-            _loop(config, parts, writer, on_round, stop).run(config.rounds)
+            loop_of(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
-    return _ended(target)
+    return ended(target)
 
 
-def _ended(path: Path) -> Run:
+def ended(path: Path) -> Run:
     """The run as it ended; an EngineError if nothing was learned in it, whose record is kept all the same."""
     found = open_run(path)
     if found.state == "failed":
@@ -221,9 +223,10 @@ def kept_by_clients(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
-def _loop(
+def loop_of(
     config: Config, parts: Parts, writer: RunWriter, on_round: Callback | None, stop: Callable[[], bool]
 ) -> Loop:
+    """The loop of a run."""
     attackers, work = parts.hazards.attackers, parts.work
     truth = [
         ground_truth(federation or work.federation, attackers) for federation in (work.federation, work.later)
@@ -246,7 +249,8 @@ def _other_trainer(found: Run, parts: Parts) -> list[Event]:
     return [Event("trainer", told, detail={"before": before, "now": now})]
 
 
-def _told_clients(writer: RunWriter, parts: Parts) -> None:
+def told_clients(writer: RunWriter, parts: Parts) -> None:
+    """Put on record who takes part, with what data, and what trains."""
     writer.about(trainer=parts.work.why, data=parts.federation.dataset.name)
     writer.clients(parts.engine.clients() or client_rows(parts))
 
@@ -349,7 +353,8 @@ def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.nda
     writer.policy = policy
 
 
-def _policy(config: Config) -> CheckpointPolicy:
+def policy_of(config: Config) -> CheckpointPolicy:
+    """When the config has checkpoints written."""
     every = None if config.checkpoint.every == "auto" else config.checkpoint.every
     return CheckpointPolicy(every, config.checkpoint.keep, frozenset(config.checkpoint.at))
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from flockwise.data import Dataset, Federation, Shard
+from flockwise.errors import InputError
 from flockwise.store import Run
 
 _SAMPLES = "samples"  # in environment.json
@@ -13,7 +14,34 @@ _SAMPLES = "samples"  # in environment.json
 def samples_told(federation: Federation) -> dict[str, Any]:
     """For the record of a new run: what a model must take and tell apart, so that it can be made without the data."""
     data = federation.dataset
-    return {_SAMPLES: {"shape": list(data.x.shape[1:]), "classes": int(data.classes)}}
+    told = {
+        "shape": list(data.x.shape[1:]),
+        "classes": int(data.classes),
+        "class_names": list(data.class_names),
+    }
+    return {_SAMPLES: {**told, "columns": list(getattr(data, "columns", ()))}}
+
+
+def refuse_other_samples(found: Run, federation: Federation) -> None:
+    """Refuse data that a run's models were not trained for: other columns, another shape, other labels."""
+    before, now = found.environment.get(_SAMPLES), samples_told(federation)[_SAMPLES]
+    words = {
+        "columns": "columns",
+        "shape": "shape of a sample",
+        "class_names": "labels",
+        "classes": "number of labels",
+    }
+    for key, word in words.items():
+        if isinstance(before, dict) and before.get(key) and now[key] and before[key] != now[key]:
+            raise InputError(
+                f"clients: the {word} must be {_some(before[key])}, as in {found.path.name}, not {_some(now[key])}; its "
+                "models know no others"
+            )
+
+
+def _some(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def empty_federation(found: Run) -> Federation | None:
