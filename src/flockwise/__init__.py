@@ -6,8 +6,9 @@
     run = fw.run(fw.flic(warmup=10, rule=fw.median()), clients, model=fw.models.mlp, rounds=30)
     run.metrics, run.flocks, run.model(flock=0), run.report()
 
-Methods: fedavg, fl_hc, cfl, byzantine_cfl, flic, communities, ifca, mini_fl, custom. Rules: mean, median, krum, ...
-Pieces live in the modules data, splits, models, attacks, aggregation, similarity, clustering, stages.
+Methods: fedavg, fl_hc, cfl, byzantine_cfl, flic, communities, ifca, mini_fl, custom; all of them are in `strategies`.
+Rules: mean, median, krum, ... Pieces live in the modules data, splits, models, attacks, aggregation, similarity,
+clustering, stages, strategies.
 """
 
 from importlib import import_module
@@ -16,7 +17,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from flockwise import aggregation, attacks, clustering, data, metrics, models, similarity, splits, stages
+    from flockwise import (
+        aggregation,
+        attacks,
+        clustering,
+        data,
+        metrics,
+        models,
+        similarity,
+        splits,
+        stages,
+        strategies,
+    )  # fmt: skip
     from flockwise.aggregation import (
         Rule,
         bulyan,
@@ -73,6 +85,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = (
     "aggregation", "attacks", "clustering", "data", "metrics", "models", "similarity", "splits", "stages",
+    "strategies",
 )  # fmt: skip
 
 __all__ = [
@@ -82,7 +95,7 @@ __all__ = [
     "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering", "communities", "continue_run", "custom", "data",
     "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum", "list_runs", "load_config",
     "load_model", "mean", "median", "metrics", "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume",
-    "run", "similarity", "splits", "stages", "strategy", "study", "trimmed_mean",
+    "run", "similarity", "splits", "stages", "strategies", "strategy", "study", "trimmed_mean",
 ]  # fmt: skip
 
 

@@ -6,7 +6,16 @@ A new file in this folder with a function under `@attack` is all it takes to add
 
 from typing import TYPE_CHECKING, Any
 
-from flockwise.attacks.contract import ATTACKS, Attack, AttackPiece, DataAttack, UpdateAttack, View, attack
+from flockwise.attacks.contract import (
+    ATTACKS,
+    Attack,
+    AttackPiece,
+    DataAttack,
+    Goal,
+    UpdateAttack,
+    View,
+    attack,
+)
 from flockwise.attacks.data import backdoor, label_flip, label_to, noise, stamp
 from flockwise.attacks.local_model_poisoning import local_model_poisoning
 from flockwise.attacks.mimic import mimic
@@ -19,6 +28,7 @@ __all__ = [
     "Attack",
     "AttackPiece",
     "DataAttack",
+    "Goal",
     "UpdateAttack",
     "View",
     "attack",

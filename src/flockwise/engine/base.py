@@ -18,6 +18,9 @@ class Evaluation(NamedTuple):
 
     accuracy: np.ndarray  # (clients,)
     loss: np.ndarray  # (clients,)
+    fooled: np.ndarray | None = (
+        None  # (clients,) how often the attackers' trigger works; None: nobody has one
+    )
 
 
 class Engine(ABC):

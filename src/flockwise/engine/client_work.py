@@ -10,14 +10,19 @@ import numpy as np
 import torch
 from torch import nn
 
-from flockwise.attacks import DataAttack
+from flockwise.attacks import DataAttack, Goal
 from flockwise.data import Federation, Shard
+from flockwise.engine.kept import Kept
+from flockwise.engine.local_training import ClientTraining, Trainers
+from flockwise.errors import InputError
 from flockwise.messages import is_root, origin
 from flockwise.models.layout import Layout
 from flockwise.models.travel import EVERYTHING, Travel
 from flockwise.rng import generator
+from flockwise.stages.personal import AS_USUAL, Personal
 from flockwise.stages.report import Report
 from flockwise.training import Recipe, choose_trainer
+from flockwise.training.recipe import Trainer
 from flockwise.types import Models, Vector
 
 _CACHE_BYTES = 256 << 20  # materialised clients kept by each worker
@@ -37,8 +42,9 @@ class Source:
 class ClientWork:
     """Everything needed to do any client's work in any round.
 
-    `later` is the federation from round `drift_round` on, for clients whose data changes. Clients in `idle` do not
-    train from round `idle_from` on: they send what needs no training.
+    `later` is the federation from round `drift_round` on, for clients whose data changes. From round
+    `attack_from` on, clients in `poison` train on poisoned data, and those in `idle` do not train: they send what needs no
+    training. `goal` is what attackers want of samples with their trigger.
     """
 
     federation: Federation
@@ -52,25 +58,38 @@ class ClientWork:
     later: Federation | None = None
     drift_round: int = 0
     idle: frozenset[int] = frozenset()
-    idle_from: int = 1
+    attack_from: int = 1
     report: Report | None = None  # what the method asks clients to tell
     travels: Sequence[str] = (
         EVERYTHING  # patterns of the tensors that are sent; the others stay with the client
     )
     source: Source | None = None
+    personal: Personal = AS_USUAL  # what clients keep to themselves, and how they train with it
+    goal: Goal | None = None
 
     def __post_init__(self) -> None:
-        self._cache: OrderedDict[tuple[int, str, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
+        self._cache: OrderedDict[tuple[int, str, bool, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._cached = 0
+        self._reports: dict[tuple[int, bool], dict[str, np.ndarray]] = {}
         self._joined: OrderedDict[tuple[tuple[int, ...], bool], tuple[np.ndarray, np.ndarray, np.ndarray]] = (
             OrderedDict()
         )
-        self.travel = Travel.of(Layout.of(self.module), self.travels)
+        self.travel = Travel.of(Layout.of(self.module), self.travels, self.personal.head)
         self.first = self.travel.layout.read(self.module)  # the whole model as it is before training
-        tokens = self.federation.dataset.tokens
-        self._trainer, self.why = choose_trainer(
-            self.module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer, tokens=tokens
-        )
+        self.kept = Kept(self.travel, self.personal, self.first)
+        self._trainer, self.why = self._choose(self.module)
+        self._trainers = Trainers(self._trainer, self.module, self.travel, lambda part: self._choose(part)[0])
+        if self.personal.plain and not self.recipe.plain:
+            raise InputError(
+                "training: this method takes plain gradient steps; leave out momentum, weight_decay and proximal, and use "
+                "optimizer 'sgd'"
+            )
+
+    def _choose(self, module: nn.Module) -> tuple[Trainer, str]:
+        return choose_trainer(
+            module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer,
+            tokens=self.federation.dataset.tokens,
+        )  # fmt: skip
 
     @property
     def sample_shape(self) -> tuple[int, ...]:
@@ -89,26 +108,34 @@ class ClientWork:
 
     def train(self, client: int, round: int, candidates: Models) -> tuple[Vector, int, float] | None:
         """The client's trained parameters, the candidate it chose, and its loss; None if it holds too little data."""
+        result = self.train_keeping(client, round, candidates, self.kept.memory(self.kept.first_row))
+        return result[:3] if result else None
+
+    def train_keeping(
+        self, client: int, round: int, candidates: Models, memory: Vector
+    ) -> tuple[Vector, int, float, Vector] | None:
+        """The same for a client that remembers something: also what it remembers now."""
         x, y = self.data(client, "train", round)
         if len(y) < self._trainer.least:
             return None
         chosen = self._best(candidates, x, y) if len(candidates) > 1 else 0
         if self._idles(client, round):
-            return candidates[chosen], chosen, float("nan")
+            return candidates[chosen], chosen, float("nan"), memory
         rng = generator(self.seed, "batches", round, client)
-        orders = np.empty((self.recipe.epochs, len(y)), dtype=np.int64)
-        for order in orders:
-            order[:] = rng.permutation(len(y))
-        trained, loss = self._trainer.train(candidates[chosen], x, y, orders, self.recipe)
-        return trained, chosen, loss
+        local = ClientTraining(self._trainers, self.recipe, round, x, y, rng)
+        trained, memory, loss = self.personal.train(local, candidates[chosen], memory)
+        return trained, chosen, loss, memory
 
     def told(self, client: int, round: int) -> dict[str, np.ndarray]:
         """The client's report, from its training data."""
         if self.report is None:
             return {}
-        x, y = self.data(client, "train", round)
-        made = self.report.make(x, y, self.federation.dataset.classes)
-        return {name: np.asarray(array) for name, array in made.items()}
+        key = (client, self._drifted(round))
+        if key not in self._reports:  # it follows from the data alone, and may take longer than the training
+            x, y = self.data(client, "train", round)
+            made = self.report.make(x, y, self.federation.dataset.classes)
+            self._reports[key] = {name: np.asarray(array) for name, array in made.items()}
+        return self._reports[key]
 
     def origin(self, client: int) -> tuple[float, float, float]:
         """Where the client's replies come from, as numbers."""
@@ -140,6 +167,17 @@ class ClientWork:
         empty = lengths == 0
         return np.where(empty, np.nan, correct / np.maximum(lengths, 1)), np.where(empty, np.nan, losses)
 
+    def fooled(self, client: int, round: int, model: Vector) -> float:
+        """The share of the client's test samples that the model gives the attackers' label once they carry the trigger."""
+        if self.goal is None:
+            return float("nan")
+        x, y, _ = self._test_data((client,), round)
+        shown = np.ascontiguousarray(self.goal.shown(x, y), dtype=np.float32)
+        if not len(shown):
+            return float("nan")
+        correct = self._trainer.losses(model, shown, np.full(len(shown), self.goal.target, dtype=np.int64))[1]
+        return correct / len(shown)
+
     def _test_data(self, clients: tuple[int, ...], round: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Test data of several clients end to end; the same clients are asked for round after round."""
         key = (clients, self._drifted(round))
@@ -157,14 +195,17 @@ class ClientWork:
         return self._joined[key]
 
     def _idles(self, client: int, round: int) -> bool:
-        return client in self.idle and round >= self.idle_from
+        return client in self.idle and round >= self.attack_from
+
+    def _poisoned(self, client: int, part: str, round: int) -> bool:
+        return part == "train" and client in self.poison and round >= self.attack_from
 
     def _drifted(self, round: int) -> bool:
         return self.later is not None and round >= self.drift_round
 
     def data(self, client: int, part: str, round: int) -> tuple[np.ndarray, np.ndarray]:
         """The client's samples and labels, after what an attacker did to its training data."""
-        key = (client, part, self._drifted(round))
+        key = (client, part, self._drifted(round), self._poisoned(client, part, round))
         if key in self._cache:
             self._cache.move_to_end(key)
             return self._cache[key]
@@ -182,7 +223,7 @@ class ClientWork:
             return Federation(self.federation.dataset, (self.root,)).arrays(0, "train")
         federation = self.later if self.later is not None and self._drifted(round) else self.federation
         x, y = federation.arrays(client, part)
-        if part == "train" and client in self.poison and len(y):
+        if self._poisoned(client, part, round) and len(y):
             rng = generator(self.seed, "poison", client)
             x, y = self.poison[client].poison(x, y, federation.dataset.classes, rng)
         kind = np.int64 if self.federation.dataset.tokens else np.float32

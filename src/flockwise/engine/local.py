@@ -49,8 +49,8 @@ class LocalEngine(Engine):
         self._versions = np.zeros(rows, dtype=np.int64)  # a new number for each model that came into a row
         # Room for the server's own data too, which may train every model.
         self._updates = Arena(clients + rows, travel.size, likely=clients)
-        self._own = Arena(clients, travel.own_size)  # what stays with each client
-        self._own.rows[:] = travel.own(work.first)
+        self._own = Arena(clients, len(work.kept.first_row))  # what stays with each client
+        self._own.rows[:] = work.kept.first_row
         reported = sum(int(np.prod(shape)) for shape in work.report.shapes.values()) if work.report else 0
         self._reports = Arena(clients + rows, reported, np.float64)
         self._origins = np.array([work.origin(client) for client in range(clients)])
@@ -59,7 +59,9 @@ class LocalEngine(Engine):
         )  # seconds a sample in training, the best seen: loads and first uses slow others
         self._test_pace = float("inf")  # likewise in testing
         self._test_sizes = np.array([work.tested(client) for client in range(clients)])
-        self._results = Arena(clients, 2, np.float64)  # accuracy and loss of each client's last test
+        self._results = Arena(
+            clients, 3, np.float64
+        )  # accuracy, loss and share fooled of each client's last test
         self._tested_with = np.full(clients, -1)  # twice the version of its model, plus 1 on later data
         self._pool = Pool(self.workers, self._handle) if self.workers > 1 else None
 
@@ -116,7 +118,7 @@ class LocalEngine(Engine):
     def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
         """Only clients whose model (or data) changed are tested again."""
         self._share(models)
-        if not self._work.travel.everything:
+        if not self._work.kept.nothing:
             return self._evaluate_each(round, rows)
         drifted = self._work.later is not None and round >= self._work.drift_round
         wanted = 2 * self._versions[rows] + drifted
@@ -135,7 +137,7 @@ class LocalEngine(Engine):
         for answer in [*map(self._handle, jobs[:here]), *answers]:  # the results are in shared memory
             self._test_pace = min(self._test_pace, answer["seconds"] / max(answer["samples"], 1))
         self._tested_with = wanted
-        return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
+        return self._evaluation()
 
     def _evaluate_each(self, round: int, rows: Rows) -> Evaluation:
         """Where a part of the model is each client's own, no two of them have the same."""
@@ -145,11 +147,15 @@ class LocalEngine(Engine):
         ]
         for _ in self._run(jobs):  # the results are in shared memory
             pass
-        return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
+        return self._evaluation()
+
+    def _evaluation(self) -> Evaluation:
+        accuracy, loss, fooled = self._results.rows.T.copy()
+        return Evaluation(accuracy, loss, fooled if self._work.goal else None)
 
     def kept(self) -> Mapping[str, np.ndarray]:
-        """What of their models clients keep to themselves."""
-        return {} if self._work.travel.everything else {"own": self._own.rows.copy()}
+        """What clients keep to themselves."""
+        return {} if self._work.kept.nothing else {"own": self._own.rows.copy()}
 
     def restore(self, kept: Mapping[str, np.ndarray]) -> None:
         """Clients go on with what they had kept."""
@@ -199,14 +205,17 @@ class LocalEngine(Engine):
             return self._test(job)
         client = job["client"]
         if kind == "test own":
-            whole = self._whole(client, self._models.rows[job["row"]])
-            self._results.rows[client] = work.score(client, "test", round, whole)
+            used = work.kept.used(self._models.rows[job["row"]], self._row(client))
+            tested = work.score(client, "test", round, used)
+            self._results.rows[client] = [*tested, work.fooled(client, round, used)]
             return {}
         models = job["models"]
         # one model, the usual case, without a copy
         sent = self._models.rows[models if len(models) > 1 else slice(models[0], models[0] + 1)]
         candidates = (
-            sent if work.travel.everything else np.stack([self._whole(client, model) for model in sent])
+            sent
+            if work.travel.everything
+            else np.stack([work.kept.whole(m, self._row(client)) for m in sent])
         )
         if kind == "validate":
             scores = [work.score(client, "validation", round, model) for model in candidates]
@@ -214,22 +223,21 @@ class LocalEngine(Engine):
             return {"client": client, "accuracies": _to_json(s[0] for s in scores),
                     "losses": _to_json(s[1] for s in scores), "samples": samples}  # fmt: skip
         started = time.perf_counter()
-        result = work.train(client, round, candidates)
+        result = work.train_keeping(client, round, candidates, work.kept.memory(self._row(client)))
         if result is None:
             return {"client": client, "samples": 0}
-        trained, chosen, loss = result
+        trained, chosen, loss, memory = result
         np.subtract(work.travel.part(trained), sent[chosen], out=self._updates.rows[job["slot"]])
-        if not work.travel.everything and not is_root(client):
-            self._own.rows[client] = work.travel.own(trained)
+        if not work.kept.nothing and not is_root(client):
+            self._own.rows[client] = work.kept.row(trained, memory)
         if work.report is not None and not is_root(client):
             self._reports.rows[job["slot"]] = self._flat(work.told(client, round))
         return {"client": client, "samples": len(work.data(client, "train", round)[1]), "chosen": chosen,
                 "loss": _to_json([loss])[0], "slot": job["slot"], "seconds": time.perf_counter() - started}  # fmt: skip
 
-    def _whole(self, client: int, model: Vector) -> Vector:
-        """What the client is sent, with what it has kept."""
-        own = self._work.travel.own(self._work.first) if is_root(client) else self._own.rows[client]
-        return self._work.travel.whole(model, own)
+    def _row(self, client: int) -> Vector:
+        """What the client has kept; the server's own data has nothing of its own."""
+        return self._work.kept.first_row if is_root(client) else self._own.rows[client]
 
     def _flat(self, report: Mapping[str, np.ndarray]) -> np.ndarray:
         """A report as one row; the gate is shown NaN where it is not of the shape that was agreed."""
@@ -243,8 +251,11 @@ class LocalEngine(Engine):
 
     def _test(self, job: Job) -> Job:
         started, clients = time.perf_counter(), job["clients"]
-        results = self._work.score_many(clients, job["round"], self._models.rows[job["row"]])
-        self._results.rows[clients] = np.stack(results, axis=1)
+        round, model = job["round"], self._models.rows[job["row"]]
+        results = self._work.score_many(clients, round, model)
+        self._results.rows[clients, :2] = np.stack(results, axis=1)
+        if self._work.goal is not None:
+            self._results.rows[clients, 2] = [self._work.fooled(client, round, model) for client in clients]
         samples = int(self._test_sizes[clients].sum())
         return {"samples": samples, "seconds": time.perf_counter() - started}
 

@@ -11,7 +11,7 @@ from torch import nn
 from flockwise import plugins
 from flockwise.attacks import ATTACKS, Attack
 from flockwise.config import Config
-from flockwise.config.resolving import method_of
+from flockwise.config.resolving import method_of, rule_of
 from flockwise.data import Federation
 from flockwise.engine import ClientWork, Engine, Local, Opener
 from flockwise.errors import ConfigError, InputError, RunError
@@ -20,8 +20,16 @@ from flockwise.registry import OWN
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary, choose_attackers
 from flockwise.runs.channel import make_channel
-from flockwise.runs.federating import OwnModel, make_federation, make_work, model_factory
+from flockwise.runs.federating import (
+    OwnModel,
+    for_federation,
+    make_federation,
+    make_work,
+    model_factory,
+    report_of,
+)
 from flockwise.runs.hazards import Hazards
+from flockwise.runs.truth import truth_for
 from flockwise.server import Gate, Server
 from flockwise.stages.method import Method
 from flockwise.stages.stage import Setting
@@ -68,6 +76,7 @@ def assemble(
     if config.engine.name != "local" and brought.engine is None and (brought.clients or brought.model):
         raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
     federation = brought.clients or make_federation(config, directory, data)
+    method = for_federation(method, federation)
     adversary = make_adversary(config, federation.clients, directory, brought.attack)
     work = make_work(
         config,
@@ -76,7 +85,8 @@ def assemble(
         federation=federation,
         model=brought.model,
         adversary=adversary,
-        report=method.report,
+        report=report_of(method),
+        personal=method.personal,
     )
     first = first_models(config, work, method, directory, brought.model)
     _finite(work)
@@ -85,7 +95,9 @@ def assemble(
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)
     travel, cap = work.travel, config.gate.weight_cap
-    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap)
+    liars = adversary.clients if adversary else frozenset()
+    truth = truth_for(method, work.federation, work.later, config.faults.drift_round, liars)
+    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap, truth)
     gate = Gate(work.travel.size, config.gate.max_norm)
     server = Server(method, first, work.federation.clients, setting=setting, gate=gate, state=state)
     engine = brought.engine or engine_of(config, directory, data)
@@ -139,7 +151,8 @@ def make_adversary(
     section = config.aggregation
     knowledge = {"f": section.attackers, **section.parameters}
     chosen = choose_attackers(config, clients)
-    return Adversary(attack, chosen, config.seed, config.attack.first_round, section.name, knowledge)  # type: ignore[arg-type]
+    rule = None if section.name == OWN else rule_of(config, directory)
+    return Adversary(attack, chosen, config.seed, config.attack.first_round, section.name, knowledge, rule)  # type: ignore[arg-type]
 
 
 def _finite(work: ClientWork) -> None:

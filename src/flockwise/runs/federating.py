@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.engine.client_work import ClientWork, Source
 from flockwise.errors import ConfigError, InputError
 from flockwise.models import MODELS, build
-from flockwise.rng import derived_seed
+from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary
 from flockwise.splits import SPLITS
+from flockwise.stages.method import Method
+from flockwise.stages.personal import AS_USUAL, Personal
 from flockwise.stages.report import Report
 from flockwise.training import Recipe
 
@@ -32,13 +35,18 @@ OwnModel = (
 def make_work(
     config: Config, directory: Path | None, data: Path | None, *, federation: Federation | None = None,
     model: OwnModel | None = None, adversary: Adversary | None = None, report: Report | None = None,
+    personal: Personal | None = None,
 ) -> ClientWork:  # fmt: skip
     """All that is needed to do any client's work, on whatever machine."""
     federation = federation or make_federation(config, directory, data)
     federation, root = set_root_aside(federation, config.root.samples, config.seed)
     first = model_factory(config, federation, directory, model)(derived_seed(config.seed, "model"))
     attack = adversary.attack if adversary else None
-    poison = dict.fromkeys(adversary.clients, attack) if adversary and isinstance(attack, DataAttack) else {}
+    liars = sorted(adversary.clients) if adversary else []
+    poison: dict[int, DataAttack] = {}
+    if isinstance(attack, DataAttack):
+        attack = _fitted(attack, federation, liars, config.seed)
+        poison = {client: attack.of(number) for number, client in enumerate(liars)}
     # What attackers that know nothing send does not depend on any training.
     idle = (
         adversary.clients
@@ -52,7 +60,29 @@ def make_work(
         federation, first, Recipe(**config.training.model_dump()), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
         report, tuple(config.model.travels), Source(config.written(), directory, data),
+        personal or AS_USUAL, attack.goal if isinstance(attack, DataAttack) else None,
     )  # fmt: skip
+
+
+def for_federation(method: Method, federation: Federation) -> Method:
+    """The method for the samples and classes of these clients."""
+    return method.for_data(int(np.prod(federation.dataset.x.shape[1:])), federation.dataset.classes)
+
+
+def report_of(method: Method) -> Report | None:
+    """What clients are asked to tell, once the method is for their data."""
+    return method.report if isinstance(method.report, Report) else None
+
+
+def _fitted(attack: DataAttack, federation: Federation, liars: list[int], seed: int) -> DataAttack:
+    """An attack that is made from the attackers' data, made from what all of them hold."""
+    held = [federation.arrays(client, "train") for client in liars]
+    held = [data for data in held if len(data[1])]
+    if attack.fitted is None or not held:
+        return attack
+    x, y = (np.concatenate([data[place] for data in held]) for place in (0, 1))
+    poison, goal = attack.fitted(x, y, federation.dataset.classes, generator(seed, "fitted attack"))
+    return replace(attack, poison=poison, goal=goal)
 
 
 def make_federation(config: Config, directory: Path | None, data: Path | None) -> Federation:
@@ -100,8 +130,7 @@ def model_factory(
     """A function from a seed to the model that clients train."""
     if isinstance(model, nn.Module):
         return lambda seed: model
-    shape = federation.dataset.x.shape[1:]
-    image = (shape[2], shape[0], shape[1]) if len(shape) == 3 else (1, 1, int(np.prod(shape)))
+    image = _as_image(federation.dataset.shape)
     classes = federation.dataset.classes
     if model is not None:
         wanted = (image, classes) if _takes_two(model) else ()
@@ -110,6 +139,13 @@ def model_factory(
         return lambda seed: build(config.model.name, image, classes, seed, **config.model.parameters)
     found = plugins.find("models", config.model.name, MODELS, directory)
     return lambda seed: _seeded(partial(found, **config.model.parameters), (image, classes), seed)
+
+
+def _as_image(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """What a model function is told of its input: (channels, height, width), ones where there is no such thing."""
+    if len(shape) == 3:
+        return shape[2], shape[0], shape[1]
+    return (1, *shape) if len(shape) == 2 else (1, 1, int(np.prod(shape)))  # type: ignore[return-value]
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:

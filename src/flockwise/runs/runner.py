@@ -28,6 +28,7 @@ from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.recording import recorded
 from flockwise.runs.same_data import data_marks, refuse_other_data
 from flockwise.runs.sample_shape import samples_told
+from flockwise.runs.truth import ground_truth
 from flockwise.stages.method import Method
 from flockwise.store import create_run, reopen_run
 from flockwise.store.checkpoint import state_of
@@ -279,15 +280,6 @@ def _as_config(
     if brought.model is not None:
         content = merged(content, {"model": {"name": "own"}})
     return parse_config(content, overrides, directory)
-
-
-def ground_truth(federation: Federation, attackers: frozenset[int]) -> np.ndarray | None:
-    """The true flock of each client: its group, and whether it lies."""
-    groups = federation.groups
-    if groups is None and not attackers:
-        return None
-    lies = np.array([client in attackers for client in range(federation.clients)], dtype=np.int64)
-    return lies if groups is None else 2 * groups + lies
 
 
 def client_rows(parts: Parts) -> list[dict[str, Any]]:

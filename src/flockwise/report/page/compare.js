@@ -1,14 +1,14 @@
 // Several runs: curves with bands over seeds, attack by rule, final numbers, what differs.
 
 const COMPARED = "accuracy";
-const LOWER = ["loss", "test_loss", "train_loss", "accuracy_std", "rejected"],
-  NEITHER = ["flocks", "apart", "participants"];
 // Two-sided 95 % points of Student's t for 1, 2, ... degrees of freedom.
 const STUDENT = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.2, 2.18, 2.16, 2.14, 2.13];
 
 function seedGroups(comparison) {
   const groups = new Map();
-  for (const run of comparison.runs) groups.set(run.group, [...(groups.get(run.group) || []), run]);
+  // A run that was done twice with one seed counts once.
+  for (const run of comparison.runs.filter((each) => each.counts))
+    groups.set(run.group, [...(groups.get(run.group) || []), run]);
   return [...groups].map(([name, runs], i) => ({ name, runs, colour: flockColour(i), index: i }));
 }
 
@@ -56,7 +56,7 @@ const comparedFigure = {
       select = el(
         "select",
         { "aria-label": "Which number" },
-        ...facts.map((name) => el("option", { value: name }, FACT_WORDS[name] || name)),
+        ...facts.map((name) => el("option", { value: name, title: factMeaning(name) }, factTitle(name))),
       );
     card.state.fact = facts.includes(COMPARED) ? COMPARED : facts[0];
     select.value = card.state.fact;
@@ -171,7 +171,8 @@ const finalFigure = {
   noImage: true,
   has: (c) => c.final.length > 0,
   note: () =>
-    "Of the last round on record; mean and 95 % interval where there are several seeds. ★ marks the best.",
+    "Of the last round on record; mean and 95 % interval where there are several seeds. ★ marks the best of those " +
+    "that had the same data and the same attack. `flockwise study` also tests which differences are more than chance.",
   csv: (c) => [
     ["experiment", "run", "seed", "state", "rounds", ...c.final],
     ...c.runs.map((run) => [
@@ -191,24 +192,26 @@ const finalFigure = {
         return seen.length ? meanAndHalf(seen) : null;
       }),
     }));
-    const best = c.final.map((name, i) => {
-      const seen = rows.map((row) => row.values[i]?.[0]).filter((v) => v !== undefined);
-      return NEITHER.includes(name) || new Set(seen).size < 2
-        ? null
-        : LOWER.includes(name)
-          ? Math.min(...seen)
-          : Math.max(...seen);
-    });
-    const cell = (value, i) =>
+    // Only methods that met the same data and the same attack are compared with each other.
+    const best = (row, i) => {
+      const better = NUMBERS[c.final[i]]?.better,
+        seen = rows
+          .filter((other) => other.group.runs[0].setting === row.group.runs[0].setting)
+          .map((other) => other.values[i]?.[0])
+          .filter((v) => v !== undefined);
+      if (!better || better === "neither" || new Set(seen).size < 2) return null;
+      return better === "lower" ? Math.min(...seen) : Math.max(...seen);
+    };
+    const cell = (row) => (value, i) =>
       el(
         "td",
-        { class: `figure${value && value[0] === best[i] ? " best" : ""}` },
+        { class: `figure${value && value[0] === best(row, i) ? " best" : ""}` },
         value ? `${short(value[0])}${value[1] === null ? "" : ` ± ${short(value[1])}`}` : "–",
       );
     const head = [
       heading("experiment"),
       heading("runs", true),
-      ...c.final.map((name) => heading(name.replaceAll("_", " "), true)),
+      ...c.final.map((name) => heading(factTitle(name), true, factMeaning(name))),
     ];
     const lines = rows.map((row) =>
       el(
@@ -216,7 +219,7 @@ const finalFigure = {
         {},
         el("td", { class: "experiment" }, dot(row.group.colour), ` ${row.group.name}`),
         el("td", { class: "figure" }, row.group.runs.length),
-        ...row.values.map(cell),
+        ...row.values.map(cell(row)),
       ),
     );
     card.box.replaceChildren(scrolling("Final numbers", head, lines));

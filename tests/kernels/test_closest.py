@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from flockwise.aggregation.bulyan import _closest_of_rows, closest_mean
+from flockwise.kernels.closest import closest_mean, closest_of_rows
 
 
 @settings(max_examples=300, deadline=None)
@@ -20,4 +20,4 @@ def test_the_values_closest_to_the_median_are_averaged(block, data):
         closest = sorted(line, key=lambda value, middle=middle: (abs(value - middle), value))[:count]
         expected.append(np.mean(closest))
     np.testing.assert_allclose(closest_mean(block, count), expected, atol=1e-5)
-    np.testing.assert_allclose(_closest_of_rows(list(block.T.copy()), count), expected, atol=1e-5)
+    np.testing.assert_allclose(closest_of_rows(list(block.T.copy()), count), expected, atol=1e-5)
