@@ -28,6 +28,7 @@ def pages() -> dict[Path, str]:
         HERE / "pieces.md": _pieces(),
         HERE / "extending.md": _extending(),
         HERE / "architecture.md": _architecture(),
+        HERE / "studies.md": _studies(),
         HERE / "vocabulary.md": _vocabulary(),
         ROOT / "src" / "flockwise" / "strategies" / "__init__.pyi": _strategy_names(),
         readme: f"{before}{BLOCK}\n{_headlines()}\n{BLOCK}{after}",
@@ -110,6 +111,24 @@ def _strategy_names() -> str:
     names |= {piece.function.__name__: piece.function.__module__ for piece in STRATEGIES.values()}
     lines = [f"from {home} import {name} as {name}" for name, home in names.items()]
     return "\n".join(sorted(lines)) + "\n"
+
+
+def _studies() -> str:
+    """The page with every field of a study's file."""
+    from flockwise.studies import file
+
+    places = {
+        "the file": file.StudyFile, "`[show]`": file.Show, "`[numbers.NAME]`": file.NumberSpec, "`[[adjust]]`": file.Adjust,
+        "`[tune]`": file.Tune, "a range in `tune.search`": file.Range, "`[fork]`": file.Fork,
+    }  # fmt: skip
+    lines = ["| where | field | default | what it is for |", "|---|---|---|---|"]
+    for place, kind in places.items():
+        for name, default, meaning in described(kind):
+            empty = default in ('"none"', '""', "{}", "[]") or name == "show"
+            shown = "needed" if not default else "" if empty else f"`{default}`"
+            lines.append(f"| {place} | `{name}` | {shown} | {_cell(meaning)} |")
+    before, _, after = (HERE / "studies.md").read_text().split("<!-- fields -->")
+    return "<!-- fields -->".join([before, "\n" + "\n".join(lines) + "\n", after])
 
 
 def _headlines() -> str:

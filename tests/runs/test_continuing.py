@@ -13,6 +13,7 @@ import flockwise as fw
 from flockwise.cli.app import app
 from flockwise.errors import ConfigError, InputError, RunError
 from flockwise.report import describe_run
+from flockwise.strategies import STRATEGIES
 from tests.runs.small import fingerprint
 
 KINDS = np.random.default_rng(7).normal(size=(2, 8))
@@ -226,13 +227,11 @@ def test_own_heads_stay_with_their_clients(tmp_path: Path) -> None:
             assert np.array_equal(start[number], heads[names.index(client["name"])])
 
 
-@pytest.mark.parametrize(
-    "strategy", ["fedavg", "cfl", "communities", "ifca", "fl-hc", "mini-fl", "byzantine-cfl"]
-)
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
 def test_every_kind_of_method_goes_on(strategy: str, tmp_path: Path) -> None:
     config = {
-        "rounds": 3, "seed": 1, "split": {"name": "label_swap", "clients": 6, "groups": 2},
-        "strategy": {"name": strategy, **({"rounds_before": 1} if strategy == "fl-hc" else {})},
+        "rounds": 3, "seed": 1, "model": {"name": "mlp"}, "split": {"name": "label_swap", "clients": 6, "groups": 2},
+        "strategy": {"name": strategy, **dict(STRATEGIES[strategy].example or {})},
     }  # fmt: skip
     fw.run(config, out=tmp_path / "one")
     run = fw.continue_run(tmp_path / "one", more=2, overrides=["split.clients=7"], out=tmp_path / "two")

@@ -79,6 +79,8 @@ class Watch:
             self._first_round = progress.round
             self._started = time.perf_counter() - progress.seconds
             self._say(f"{progress.path}: {progress.engine}")
+            if progress.note:
+                self._say(f"note: {progress.note}")
             self._tell_data(progress)
         for event in progress.events:
             if event.kind in LOUD:
@@ -112,6 +114,8 @@ class Watch:
         facts = {name: values[-1] for name, values in run.facts.items() if len(values)}
         took = duration(float(run.seconds.sum()))
         click.echo(f"{run.state}: {len(run.rounds)} rounds in {took}, {_numbers(facts)}")
+        if run.about.get("note"):
+            click.echo(f"note: {printable(run.about['note'])}")
         click.echo(f"run: {run.path}")
 
     def _say(self, text: str) -> None:

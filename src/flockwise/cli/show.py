@@ -35,7 +35,7 @@ def show(run: Path, as_json: bool, events: int, clients: bool) -> None:
         }
         content = {
             **row, "config": found.config, "rounds": found.rounds.tolist(), "facts": facts, "events": happened,
-            "damage": found.damage, "clients": client_table(found),
+            "damage": found.damage, "note": found.about.get("note", ""), "clients": client_table(found),
         }  # fmt: skip
         click.echo(json.dumps(content))
         return
@@ -43,6 +43,8 @@ def show(run: Path, as_json: bool, events: int, clients: bool) -> None:
         row["parent"] = f"{found.parent[0]} (from round {found.parent[1]})"
     for key, value in {**row, "checkpoints": ", ".join(map(str, found.checkpoints)) or None}.items():
         click.echo(f"{key:11} {cell(value)}")
+    if found.about.get("note"):
+        click.echo(f"{'note':11} {printable(found.about['note'])}")
     for line in found.damage:
         click.echo(f"{'damaged':11} {printable(line)}")
     if clients and found.clients:

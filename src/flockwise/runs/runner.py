@@ -235,7 +235,8 @@ def loop_of(
 
     def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
         drifted = work.later is not None and closed.round >= config.faults.drift_round
-        return recorded(closed, tested, truth[drifted], attackers, events)
+        full = recorded(closed, tested, truth[drifted], attackers, events)
+        return replace(full, facts={**full.facts, **parts.hazards.facts(closed, events)})
 
     every, patience = config.evaluation.every, config.engine.retries
     return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop, patience)
@@ -346,7 +347,7 @@ def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.nda
 
 
 def policy_of(config: Config) -> CheckpointPolicy:
-    """When the config has checkpoints written."""
+    """When checkpoints are written, and which are kept."""
     every = None if config.checkpoint.every == "auto" else config.checkpoint.every
     return CheckpointPolicy(every, config.checkpoint.keep, frozenset(config.checkpoint.at))
 

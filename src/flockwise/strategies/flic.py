@@ -55,6 +55,7 @@ def flic(
 ) -> Method:
     """FedAvg, flocks once, FedAvg inside flocks."""
     newest = LatestUpdates(max_age)  # M
+    look = WhenStable(patience) if warmup == "auto" else once(warmup)
     communities = Clustered(
         one_plus_cosine,  # l.11
         lambda graph, seed: louvain(graph, resolution, seed, self_loops=self_loops),  # l.14
@@ -68,11 +69,11 @@ def flic(
     return Method(
         chain(
             train(sample),  # l.4, and l.18 inside each flock
-            newest.remember,  # l.7
+            newest.remember_until(look.over),  # l.7; none is kept once flocks are found
             guards.watch_flocks(judge, 4 * patience if warmup == "auto" else None),
             average(rule),  # l.9, and l.22 inside each flock
             # l.10-16: each flock starts from w_T
-            find_flocks(newest, communities, WhenStable(patience) if warmup == "auto" else once(warmup)),
+            find_flocks(newest, communities, look),
             # section III: clients never sampled find their flock; the rest is ours
             guards.at_the_end(follow, judge, judge_after, judge_ratio, rollback, snapshot_every),
         )

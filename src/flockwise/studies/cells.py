@@ -37,6 +37,7 @@ class Cell:
     beginning: Beginning | None = None
     settled: int | None = None
     error: str = ""
+    tuned: Mapping[str, Any] = field(default_factory=dict)  # what a search chose, or tries
     spec: Table = field(default_factory=Table, repr=False, compare=False)
 
     def round(self, of: RoundOf | None) -> int | None:
@@ -129,6 +130,14 @@ def _meant(where: Where, labels: Mapping[str, str]) -> bool:
         labels[axis] in {label_of(one) for one in (wanted if isinstance(wanted, list) else [wanted])}
         for axis, wanted in where.items()
     )
+
+
+def with_tuned(cell: Cell, tuned: Mapping[str, Any], directory: Path | None) -> Cell:
+    """The cell with fields set to what a search chose."""
+    content = cell.content
+    for name, value in tuned.items():
+        content = with_settings(content, _nested(name, value))
+    return _resolved(replace(cell, content=content, tuned=tuned, error=""), cell.seed, directory)
 
 
 def _resolved(cell: Cell, seed: int, directory: Path | None) -> Cell:
