@@ -16,7 +16,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from flockwise import aggregation, attacks, clustering, data, metrics, models, similarity, splits, stages
+    from flockwise import (
+        aggregation,
+        attacks,
+        clustering,
+        data,
+        metrics,
+        models,
+        schedules,
+        similarity,
+        splits,
+        stages,
+    )  # fmt: skip
     from flockwise.aggregation import (
         Rule,
         bulyan,
@@ -49,7 +60,7 @@ if TYPE_CHECKING:
         mini_fl,
         strategy,
     )  # fmt: skip
-    from flockwise.training import SGD, Adam
+    from flockwise.training import SGD, Adam, AdamW, Optimizer
 
 _HOMES = {
     "flockwise.aggregation": (
@@ -66,20 +77,21 @@ _HOMES = {
     "flockwise.strategies": (
         "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
     ),
-    "flockwise.training": ("SGD", "Adam"),
+    "flockwise.training": ("SGD", "Adam", "AdamW", "Optimizer"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = (
-    "aggregation", "attacks", "clustering", "data", "metrics", "models", "similarity", "splits", "stages",
+    "aggregation", "attacks", "clustering", "data", "metrics", "models", "schedules", "similarity", "splits", "stages",
 )  # fmt: skip
 
 __all__ = [
-    "SGD", "Adam", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow", "Leiden",
-    "Local", "Louvain", "Method", "Progress", "Report", "Rule", "Run", "Server", "Setting", "State", "aggregation",
-    "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering", "communities", "custom", "data",
-    "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum", "list_runs", "load_config",
-    "load_model", "mean", "median", "metrics", "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume",
-    "run", "similarity", "splits", "stages", "strategy", "trimmed_mean",
+    "SGD", "Adam", "AdamW", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow",
+    "Leiden", "Local", "Louvain", "Method", "Optimizer", "Progress", "Report", "Rule", "Run", "Server", "Setting",
+    "State", "aggregation", "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering",
+    "communities", "custom", "data", "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum",
+    "list_runs", "load_config", "load_model", "mean", "median", "metrics", "mini_fl", "models", "multi_krum",
+    "norm_bound", "open_run", "resume", "run", "schedules", "similarity", "splits", "stages", "strategy",
+    "trimmed_mean",
 ]  # fmt: skip
 
 

@@ -8,15 +8,18 @@ from flockwise import plugins
 from flockwise.aggregation import Rule, rule_from
 from flockwise.attacks import ATTACKS
 from flockwise.config.sections import Config, OpenSection, PreAggregation
-from flockwise.errors import ConfigError, PluginError
+from flockwise.errors import ConfigError, InputError, PluginError
 from flockwise.models import MODELS
 from flockwise.options import resolved
 from flockwise.registry import OWN, Piece, first_parameters
+from flockwise.schedules import Schedule, schedules_from
 from flockwise.splits import SPLITS
 from flockwise.splits.contract import GIVEN as GIVEN_TO_SPLITS
 from flockwise.strategies import Method, find_strategy
 
 Resolve = Callable[[Config, Path | None], Config]
+OPTIMIZERS = ("sgd", "adam", "adamw")
+_SCHEDULES = ("schedule", "step_schedule")
 
 
 def resolve(config: Config, directory: Path | None) -> Config:
@@ -111,11 +114,41 @@ def _model(config: Config, directory: Path | None) -> Config:
 
 def _training(config: Config, directory: Path | None) -> Config:
     section = config.training
-    if section.optimizer == "adam" and section.momentum:
+    known = section.optimizer in OPTIMIZERS
+    if not known and section.optimizer != OWN:
+        if ":" not in section.optimizer:
+            raise ConfigError(
+                f"training.optimizer = {section.optimizer!r}: must be {', '.join(OPTIMIZERS)} or module:function"
+            )
+        plugins.find("optimizers", section.optimizer, {}, directory)
+    if section.optimizer != "sgd" and section.momentum:
         raise ConfigError(
-            f"training.momentum = {section.momentum}: is for training.optimizer = 'sgd'; Adam has its own, leave it out"
+            f"training.momentum = {section.momentum}: is for training.optimizer = 'sgd'; "
+            f"{section.optimizer} has its own, leave it out"
         )
-    return config
+    if not known and section.weight_decay:
+        raise ConfigError(
+            f"training.weight_decay = {section.weight_decay}: is for training.optimizer = "
+            f"{', '.join(OPTIMIZERS)}; say it to the optimiser of your own"
+        )
+    said = {name: schedules_of(getattr(section, name), directory, f"training.{name}") for name in _SCHEDULES}
+    # Over how many rounds is written down, so that a run that is given more later keeps the rates it had.
+    said["schedule"] = tuple(each.over(config.rounds) for each in said["schedule"])
+    lists = {name: [each.section() for each in found] for name, found in said.items()}
+    return config.model_copy(
+        update={"training": type(section).model_validate({**section.model_dump(), **lists})}
+    )
+
+
+def schedules_of(said: Any, directory: Path | None, field: str = "training.schedule") -> tuple[Schedule, ...]:
+    """The schedules of a config; one that only Python could make again is left out."""
+    steps = [step if isinstance(step, str) else {"name": step.name, **step.parameters} for step in said]
+    try:
+        return schedules_from(steps, directory)
+    except PluginError as error:
+        raise ConfigError(f"{field}: {error}") from error
+    except InputError as error:
+        raise ConfigError(f"{field}: {error}") from error
 
 
 def _aggregation(config: Config, directory: Path | None) -> Config:

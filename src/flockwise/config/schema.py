@@ -9,6 +9,7 @@ from flockwise.config.sections import Config
 from flockwise.models import MODELS
 from flockwise.options import NOT_SET
 from flockwise.registry import Piece
+from flockwise.schedules import SCHEDULES
 from flockwise.splits import SPLITS
 from flockwise.strategies import STRATEGIES
 
@@ -21,7 +22,7 @@ def schema() -> dict[str, Any]:
     sections = whole["$defs"]
     for name, pieces in {
         "Split": SPLITS, "StrategySection": STRATEGIES, "Aggregation": RULES, "PreAggregation": PRE_AGGREGATIONS,
-        "Attack": ATTACKS, "Model": MODELS,
+        "Attack": ATTACKS, "Model": MODELS, "ScheduleSection": SCHEDULES,
     }.items():  # fmt: skip
         sections[name] = _named(sections[name], pieces)  # type: ignore[arg-type]
     _none_in_words(whole)

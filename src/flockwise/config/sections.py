@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from flockwise.options import NOT_SET, may_be_none, written
 
@@ -65,6 +65,19 @@ class Model(OpenSection):
     )
 
 
+class ScheduleSection(OpenSection):
+    """How the learning rate changes; the schedule's own parameters stand beside the name."""
+
+    name: str
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str | Mapping) else value
+
+
+Schedules = Annotated[list[str | ScheduleSection], BeforeValidator(_as_list)]
+
+
 class Training(Section):
     """What a client does with a model it is sent."""
 
@@ -74,7 +87,19 @@ class Training(Section):
     momentum: float = Field(0.0, ge=0, lt=1)
     weight_decay: float = Field(0.0, ge=0)
     proximal: float = Field(0.0, ge=0, description="mu of FedProx")
-    optimizer: Literal["sgd", "adam"] = Field("sgd", description="adam starts anew in every round")
+    optimizer: str = Field(
+        "sgd",
+        description="sgd, adam or adamw, or module:function of (parameters, learning_rate); anew in every round",
+    )
+    clip: float | None = Field(None, gt=0, description="longest gradient of a step")
+    schedule: Schedules = Field(
+        default_factory=list,
+        description='how the learning rate changes over the rounds: see `flockwise list schedules`; "cosine", '
+        '{name = "exponential", factor = 0.99}, or a list, whose factors are multiplied',
+    )
+    step_schedule: Schedules = Field(
+        default_factory=list, description="the same over a client's steps inside a round"
+    )
 
 
 class Sampling(Section):

@@ -98,7 +98,7 @@ class ClientWork:
         orders = np.empty((self.recipe.epochs, len(y)), dtype=np.int64)
         for order in orders:
             order[:] = rng.permutation(len(y))
-        trained, loss = self._trainer.train(candidates[chosen], x, y, orders, self.recipe)
+        trained, loss = self._trainer.train(candidates[chosen], x, y, orders, self.recipe.at(round))
         return trained, chosen, loss
 
     def told(self, client: int, round: int) -> dict[str, np.ndarray]:

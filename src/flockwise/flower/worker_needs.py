@@ -35,6 +35,8 @@ def check_nodes_can(work: ClientWork) -> None:
             raise ConfigError(
                 f"{section}.name = 'own': Flower nodes need it by name, such as module:function"
             )
+    if config.training.optimizer == OWN:
+        raise ConfigError("training.optimizer = 'own': Flower nodes need it by name, such as module:function")
     if work.report is not None:
         known = _report(config, work.source.directory)
         if known is None or known.shapes != work.report.shapes:

@@ -26,6 +26,7 @@ from flockwise.server import Gate, Server
 from flockwise.stages.method import Method
 from flockwise.stages.stage import Setting
 from flockwise.stages.state import State
+from flockwise.training import Recipe
 from flockwise.types import Models
 
 # By name, so that nothing of an optional engine is imported before it is asked for.
@@ -41,6 +42,7 @@ class Brought:
     method: Method | None = None
     attack: Attack | None = None
     engine: Engine | Opener | None = None
+    recipe: Recipe | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def assemble(
         model=brought.model,
         adversary=adversary,
         report=method.report,
+        recipe=brought.recipe,
     )
     first = first_models(config, work, method, directory, brought.model)
     if state is not None:

@@ -20,6 +20,7 @@ from flockwise.errors import ConfigError, InputError
 from flockwise.models import MODELS, build
 from flockwise.rng import derived_seed
 from flockwise.runs.adversary import Adversary
+from flockwise.runs.recipes import recipe_of
 from flockwise.splits import SPLITS
 from flockwise.stages.report import Report
 from flockwise.training import Recipe
@@ -32,6 +33,7 @@ OwnModel = (
 def make_work(
     config: Config, directory: Path | None, data: Path | None, *, federation: Federation | None = None,
     model: OwnModel | None = None, adversary: Adversary | None = None, report: Report | None = None,
+    recipe: Recipe | None = None,
 ) -> ClientWork:  # fmt: skip
     """All that is needed to do any client's work, on whatever machine."""
     federation = federation or make_federation(config, directory, data)
@@ -49,7 +51,7 @@ def make_work(
         drifted(federation, config.faults.drift_clients, config.seed) if config.faults.drift_clients else None
     )
     return ClientWork(
-        federation, first, Recipe(**config.training.model_dump()), config.seed, config.engine.device,
+        federation, first, recipe_of(config, directory, recipe), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
         report, tuple(config.model.travels), Source(config.written(), directory, data),
     )  # fmt: skip

@@ -73,7 +73,7 @@ def run(
     """
     beside = Path(what).parent if isinstance(what, str | Path) else Path.cwd()
     folder = beside if directory is None else Path(directory)
-    brought = Brought(clients, model, what if isinstance(what, Method) else None, attack, engine)
+    brought = Brought(clients, model, what if isinstance(what, Method) else None, attack, engine, training)
     given = dict(sections)
     for section, field, value in (
         (None, "rounds", rounds),
@@ -99,10 +99,11 @@ def resume(
     model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
     attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
     stop: Callable[[], bool] = lambda: False, rounds: int | None = None, workers: int | None = None,
+    training: "Recipe | None" = None,
 ) -> Run:  # fmt: skip
     """Go on with a run from its newest whole checkpoint, to the same bits as if nothing had happened.
 
-    A run that was given its data, module, method or attack in Python must be given the same again.
+    A run that was given its data, module, method, attack or optimiser in Python must be given the same again.
     """
     path = Path(path)
     found = open_run(path)
@@ -120,7 +121,7 @@ def resume(
         raise RunError(f"{path}: this fork was stopped while it was being made; delete it and fork again")
     state = state_of(newest.arrays, path) if newest.arrays else None
     # Nothing of the record is touched before it is clear that the run can go on.
-    brought = Brought(clients, model, method, attack, engine)
+    brought = Brought(clients, model, method, attack, engine, training)
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     try:
         with reopen_run(path, _policy(config)) as writer:
@@ -141,7 +142,7 @@ def fork(
     data: str | Path | None = None, clients: "Federation | None" = None,
     model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
     attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] = lambda: False, training: "Recipe | None" = None,
 ) -> Run:  # fmt: skip
     """Start a new run from a checkpoint of another one, with another method, rule or training from there on."""
     parent = open_run(path)
@@ -161,7 +162,7 @@ def fork(
         )
     saved = parent.checkpoint(at)
     target = Path(out) if out is not None else new_run_path(config)
-    brought = Brought(clients, model, method, attack, engine)
+    brought = Brought(clients, model, method, attack, engine, training)
     state = state_of(saved, Path(path))
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     about = {**environment(config, directory), "parent": str(Path(path).resolve()), "forked_at": at}
@@ -192,7 +193,10 @@ def _loop(
 
     def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
         drifted = work.later is not None and closed.round >= config.faults.drift_round
-        return recorded(closed, tested, truth[drifted], attackers, events)
+        full = recorded(closed, tested, truth[drifted], attackers, events)
+        if not work.recipe.schedule:
+            return full
+        return replace(full, facts={**full.facts, "learning_rate": work.recipe.at(closed.round).rate})
 
     every = config.evaluation.every
     return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop)

@@ -5,8 +5,9 @@ from torch import nn
 
 from flockwise.errors import InputError
 from flockwise.training.generic import GenericTrainer
-from flockwise.training.native import NativeTrainer, Unsupported
+from flockwise.training.native import NativeTrainer, Unsupported, unfit_recipe
 from flockwise.training.recipe import Recipe, Trainer
+from flockwise.training.steps import made_optimizer
 
 
 def choose_trainer(
@@ -33,8 +34,8 @@ def choose_trainer(
         raise InputError(f"sample_shape = {sample_shape}: must be (channels, height, width) or (features,)")
     if prefer == "generic":
         reason = "as asked"
-    elif recipe.optimizer != "sgd":
-        reason = "the kernels descend along the gradient; Adam's steps are torch's"
+    elif unfit := unfit_recipe(recipe):
+        reason = unfit
     elif torch.device(device).type != "cpu":
         reason = f"the kernels run on the CPU, not on {device}"
     else:
@@ -43,6 +44,8 @@ def choose_trainer(
             return native, f"native kernels ({native.instructions})"
         except Unsupported as unsupported:
             reason = str(unsupported)
+    if recipe.make is not None:
+        made_optimizer(recipe.make, [p for p in module.parameters() if p.requires_grad], recipe)
     _check_fits(module, sample_shape)
     generic = GenericTrainer(module, sample_shape, device, compiled=prefer != "generic")
     if recipe.batch_size < generic.least:

@@ -9,6 +9,7 @@ intra-op threads were all slower when measured.
 """
 
 import copy
+import itertools
 import math
 import zlib
 
@@ -29,7 +30,7 @@ from flockwise.training.normalised import RunSteps, use_normalised, use_run_step
 from flockwise.training.pointwise import PointwiseConv2d, stepping_convolutions, use_pointwise
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
 from flockwise.training.stepping import SteppingLinear, use_stepping
-from flockwise.training.steps import steps_of
+from flockwise.training.steps import Steps, steps_of
 from flockwise.types import Vector
 
 _EVALUATION_BATCH = 256
@@ -80,11 +81,14 @@ class GenericTrainer:
             self._head.body.train()
         parameters = self._choose_steps(recipe)
         step = steps_of(parameters, recipe)
+        paces = iter(recipe.factors(recipe.epochs * self._steps(len(y), recipe)) or ())
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(_seed(vector, x, y, orders))
             for epoch, order in enumerate(orders):
                 seen: list[torch.Tensor] = []
                 for batch in self._batches(torch.from_numpy(np.array(order)).to(self._device), recipe):
+                    for pace in itertools.islice(paces, 1):
+                        self._set_pace(step, pace)
                     images = self._images(samples.index_select(0, batch))
                     logits, gradients = self._gradients(images, classes.index_select(0, batch), parameters)
                     step(gradients)
@@ -105,6 +109,16 @@ class GenericTrainer:
         if len(batches) > 1 and len(batches[-1]) < self.least:
             batches[-2:] = [torch.cat(batches[-2:])]
         return batches
+
+    def _steps(self, samples: int, recipe: Recipe) -> int:
+        """How many batches an epoch has."""
+        steps, rest = divmod(samples, recipe.batch_size)
+        return max(steps + (rest >= self.least), 1)
+
+    def _set_pace(self, step: Steps, pace: float) -> None:
+        step.pace = pace
+        for steps in self._stepping:
+            steps.rate = step.rate if steps.rate is not None else None
 
     def _gradients(
         self, images: torch.Tensor, classes: torch.Tensor, parameters: list[torch.Tensor]
@@ -150,7 +164,7 @@ class GenericTrainer:
     def _choose_steps(self, recipe: Recipe) -> list[torch.Tensor]:
         """Let layers take their own steps if these need the gradient alone; the other parameters."""
         for steps in self._stepping:
-            steps.rate = recipe.learning_rate if recipe.plain else None
+            steps.rate = recipe.rate if recipe.plain else None
         own = {id(parameter) for steps in self._stepping if recipe.plain for parameter in steps.moved}
         return [parameter for parameter in self._parameters if id(parameter) not in own]
 

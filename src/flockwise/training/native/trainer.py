@@ -27,6 +27,16 @@ class _Settings(ctypes.Structure):
     ]
 
 
+def unfit_recipe(recipe: Recipe) -> str | None:
+    """Why the kernels cannot follow a recipe; None if they can."""
+    if recipe.optimizer != "sgd":
+        name = {"adam": "Adam", "adamw": "AdamW"}.get(recipe.optimizer, "an own optimiser")
+        return f"optimizer = {recipe.optimizer!r}: the kernels descend along the gradient; {name}'s steps are torch's"
+    if recipe.clip is not None:
+        return f"clip = {recipe.clip:g}: the kernels step where a gradient comes into being, before its length is known"
+    return None
+
+
 class NativeTrainer:
     """Trains models of one architecture in C++; see `Trainer` for the contract.
 
@@ -49,24 +59,25 @@ class NativeTrainer:
         """See `Trainer.train`."""
         samples, classes = self._check(vector, x, y)
         check_orders(orders, len(y), recipe)
-        if recipe.optimizer != "sgd":
-            raise InputError(
-                f"optimizer = {recipe.optimizer!r}: the compiled kernels know sgd alone; use GenericTrainer"
-            )
+        unfit = unfit_recipe(recipe)
+        if unfit:
+            raise InputError(f"{unfit}; use GenericTrainer")
         result = np.array(vector, dtype=np.float32, order="C")
         settings = _Settings(
             recipe.epochs,
             len(y),
             samples[0].size,
             min(recipe.batch_size, len(y)),
-            recipe.learning_rate,
+            recipe.rate,
             recipe.momentum,
             recipe.weight_decay,
             recipe.proximal,
         )
         loss = ctypes.c_double()
         order = np.ascontiguousarray(orders, dtype=np.int64)
-        self._call("flockwise_train", settings, result, samples, classes, order, ctypes.byref(loss))
+        factors = recipe.factors(recipe.epochs * -(-len(y) // settings.batch))
+        rates = np.zeros(0) if factors is None else recipe.rate * np.array(factors)
+        self._call("flockwise_train", settings, result, samples, classes, order, rates, ctypes.byref(loss))
         return result, loss.value
 
     def losses(self, vector: Vector, x: Samples, y: Classes) -> tuple[float, int]:
@@ -108,4 +119,4 @@ class NativeTrainer:
 
 def _pointer(array: NDArray) -> ctypes.c_void_p:
     # array.ctypes.data is the same number at three times the price
-    return ctypes.c_void_p(array.__array_interface__["data"][0])
+    return ctypes.c_void_p(array.__array_interface__["data"][0] if array.size else None)
