@@ -8,7 +8,7 @@ import flockwise
 # From the bottom; what lies side by side does not know each other. docs/architecture.md shows this table.
 LAYERS = [
     {"errors"},
-    {"rng", "types", "native", "terminal"},
+    {"rng", "types", "native", "terminal", "numbers"},
     {"plugins", "kernels"},
     {"options"},
     {"registry", "messages"},
@@ -21,13 +21,13 @@ LAYERS = [
     {"engine"},
     {"report", "export"},
     {"runs"},
-    {"flower", "dashboard"},
+    {"flower", "dashboard", "study"},
     {"papers", "testing"},
     {"cli"},
     {"__main__", "__init__"},
 ]
-PURE = {"errors", "rng", "types", "messages", "options", "registry", "plugins", "kernels", "aggregation", "similarity",
-        "clustering", "attacks", "metrics", "schedules", "stages", "server", "strategies"}  # fmt: skip
+PURE = {"errors", "rng", "types", "numbers", "messages", "options", "registry", "plugins", "kernels", "aggregation",
+        "similarity", "clustering", "attacks", "metrics", "schedules", "stages", "server", "strategies"}  # fmt: skip
 SOURCE = Path(flockwise.__file__).parent
 
 

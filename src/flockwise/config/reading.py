@@ -63,6 +63,20 @@ def _override(content: dict[str, Any], override: str) -> None:
     place[last] = value
 
 
+def with_settings(content: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A config's content with more said on top; a section that names another piece forgets the other one's options."""
+    changed: dict[str, Any] = _copy(content)
+    for key, value in settings.items():
+        before = changed.get(key)
+        if isinstance(value, Mapping) and isinstance(before, dict):
+            if "name" in value and before.get("name", value["name"]) != value["name"]:
+                _forget_options([key], before)
+            changed[key] = {**before, **_copy(value)}
+        else:
+            changed[key] = _copy(value)
+    return changed
+
+
 def _forget_options(sections: list[str], place: dict[str, Any]) -> None:
     """Another piece is named: what was said of the other one's own options is not for it."""
     kind = Config.model_fields[sections[0]].annotation if sections[0] in Config.model_fields else None

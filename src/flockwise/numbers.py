@@ -1,0 +1,122 @@
+"""The numbers of a run: one definition each, used by runs, reports, comparisons, studies and the dashboard."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number on record of every round (or, `of_run`, of the whole run), and what it means."""
+
+    name: str
+    title: str
+    meaning: str
+    better: Literal["higher", "lower", "neither"] = "neither"
+    share: bool = False  # lies between 0 and 1
+    of_run: bool = False
+
+
+def _catalogue() -> Iterator[Number]:
+    yield Number(
+        "accuracy", "accuracy",
+        "mean over all honest clients of the accuracy of the model each has, on its own test data; one that was set "
+        "apart by mistake counts with the model it is left with", "higher", True,
+    )  # fmt: skip
+    yield Number(
+        "accuracy_taking_part", "accuracy of those that take part",
+        "the same over the honest clients that are not set apart: it does not see whom a defence has hurt", "higher", True,
+    )  # fmt: skip
+    yield Number("accuracy_worst", "worst client", "the lowest accuracy of any honest client", "higher", True)
+    yield Number(
+        "accuracy_worst_group", "worst group",
+        "the lowest mean accuracy of the honest clients of one group, where the groups are known", "higher", True,
+    )  # fmt: skip
+    yield Number(
+        "accuracy_p10", "accuracy, 10 %", "a tenth of the honest clients is at or below it", "higher", True
+    )
+    yield Number(
+        "accuracy_p90",
+        "accuracy, 90 %",
+        "nine tenths of the honest clients are at or below it",
+        "higher",
+        True,
+    )
+    yield Number("accuracy_std", "spread of accuracy", "standard deviation over the honest clients", "lower")
+    yield Number("test_loss", "test loss", "mean over all honest clients, on their own test data", "lower")
+    yield Number(
+        "train_loss",
+        "training loss",
+        "mean over the clients that trained in the round, on their own data",
+        "lower",
+    )
+    yield Number("flocks", "flocks", "how many flocks there are")
+    yield Number(
+        "ari", "ARI",
+        "adjusted Rand index of flocks and groups over the clients that take part: 1 if they are the same, about 0 for "
+        "flocks at random", "higher",
+    )  # fmt: skip
+    yield Number(
+        "purity", "purity", "share of the clients whose flock's most frequent group is their own", "higher", True,
+    )  # fmt: skip
+    yield Number(
+        "silhouette", "silhouette",
+        "how much nearer a client's own flock is than the next one, on average, from -1 to 1; needs no truth", "higher",
+    )  # fmt: skip
+    yield Number(
+        "modularity",
+        "modularity",
+        "how much more weight lies inside flocks than chance would put there",
+        "higher",
+    )
+    yield Number(
+        "separation", "separation",
+        "how much more alike clients are inside flocks than across, in standard deviations of what is left", "higher",
+    )  # fmt: skip
+    yield Number("apart", "set apart", "clients that are set apart, rightly or not")
+    yield Number("false_alarms", "false alarms", "honest clients that are set apart", "lower")
+    yield Number("missed", "missed attackers", "attackers that are not set apart", "lower")
+    yield Number(
+        "detection_precision", "detection precision", "share of those set apart that are attackers", "higher", True,
+    )  # fmt: skip
+    yield Number(
+        "detection_recall", "detection recall", "share of the attackers that are set apart", "higher", True
+    )
+    yield Number(
+        "attack_success", "attack success",
+        "share of the honest clients' test samples with the attackers' trigger that get the attackers' label", "lower", True,
+    )  # fmt: skip
+    yield Number("participants", "participants", "clients whose reply was used in the round")
+    yield Number("rejected", "rejected", "replies that the gate turned away in the round", "lower")
+    yield Number(
+        "bytes", "bytes sent", "models to clients and updates back, four bytes a parameter, in the round", "lower",
+    )  # fmt: skip
+    yield Number("bytes_sent", "bytes sent", "`bytes` added up over the run", "lower", of_run=True)
+    yield Number(
+        "rounds_to_target", "rounds to target", "the first round whose accuracy is at least the target", "lower",
+        of_run=True,
+    )  # fmt: skip
+    yield Number(
+        "clients_at_target", "clients at target",
+        "share of the clients whose own test accuracy is at least the target", "higher", True, True,
+    )  # fmt: skip
+    yield Number(
+        "official_accuracy", "accuracy of the global model",
+        "accuracy of the one global model (of several: of their mean) on the data set's whole official test part",
+        "higher", True, True,
+    )  # fmt: skip
+    yield Number(
+        "seconds",
+        "seconds",
+        "how long the rounds took, on the machine named in the result",
+        "lower",
+        of_run=True,
+    )
+
+
+NUMBERS: dict[str, Number] = {number.name: number for number in _catalogue()}
+
+
+def number_of(name: str) -> Number:
+    """What is known of a number; one that is not in the catalogue goes by its own name."""
+    return NUMBERS.get(name) or Number(name, name.replace("_", " "), "")

@@ -1,0 +1,1 @@
+"""Studies: one file, one command, an honest table; cells are ordinary runs."""

@@ -1,0 +1,184 @@
+"""A study's file: a base config, what is varied, how often, and what to show; checked before anything runs."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from flockwise.config.sections import Section
+from flockwise.errors import ConfigError
+from flockwise.options import validated
+
+Scalar = str | int | float | bool
+Settings = dict[str, Any]  # a part of a config, such as {"aggregation": {"name": "median"}}
+Where = dict[str, Scalar | list[Scalar]]  # axis: the label, or labels, that are meant
+RoundOf = int | str  # a round, or a field of the cell's config that holds one: "strategy.warmup - 1"
+Axis = list[Scalar | list[Scalar]] | dict[str, Settings]
+
+
+class Fork(Section):
+    """Rounds that cells have in common: trained once, each cell goes on from there."""
+
+    at: RoundOf = Field(description="the last common round")
+    where: Where = Field(default_factory=dict, description="only these cells; default: all")
+    before: Settings = Field(default_factory=dict, description="what is different in the common rounds")
+    settled: RoundOf | None = Field(
+        None,
+        description="after this round a cell's own settings no longer matter: equal states share the rest",
+    )
+
+
+class Adjust(Section):
+    """Settings for the cells that `where` means, on top of what their axes say."""
+
+    where: Where
+    set: Settings
+
+
+class NumberSpec(Section):
+    """How a number is read from a run: which one, and when."""
+
+    of: str = Field("accuracy", description="a number of runs, or module:function of a finished run")
+    at: RoundOf | None = Field(None, description="the round; default: the last")
+    over: list[RoundOf] | None = Field(None, min_length=2, max_length=2, description="first and last round")
+    last: Annotated[int, Field(ge=1)] | None = Field(None, description="over the last so many rounds")
+    statistic: Literal["mean", "best", "worst"] = Field("mean", description="of `over` or `last`")
+    target: float | None = Field(None, description="for numbers that compare with a target")
+    percent: bool = Field(False, description="show a share as percent")
+    title: str = ""
+
+
+class Show(Section):
+    """The table: what its rows and columns are, which numbers, which pictures."""
+
+    rows: list[str] | str | None = Field(None, description="axes down the side; default: the first")
+    columns: list[str] | str | None = Field(None, description="axes across; default: the others")
+    numbers: list[str] = Field(["accuracy"], min_length=1, description="the first is what is compared")
+    worst: str | None = Field(None, description="add a column with the worst over this axis")
+    figures: list[Literal["heat", "curves", "seeds", "when"]] = Field(["heat", "curves", "seeds", "when"])
+
+
+class Tune(Section):
+    """A fair search: every method gets the same number of tries, judged on validation data alone."""
+
+    search: dict[str, list[Scalar] | dict[str, float | bool]] = Field(
+        description="fields and what to try: a list, or {low = 0.001, high = 1.0, log = true}"
+    )
+    tries: int = Field(10, ge=1)
+    by: list[str] = Field(
+        default_factory=list, description="axes whose labels are tuned apart; default: rows"
+    )
+    seed: int = Field(0, ge=0)
+    rounds: int | None = Field(None, ge=1, description="of a try; default: the cell's own")
+
+
+class Table(Section):
+    """One table: its cells are all combinations of what is varied."""
+
+    title: str = ""
+    cell: str | None = Field(None, description='how cells are called, such as "{method}, {attack}"')
+    base: Settings = Field(default_factory=dict)
+    vary: dict[str, Axis] = Field(default_factory=dict)
+    skip: list[Where] = Field(default_factory=list)
+    adjust: list[Adjust] = Field(default_factory=list)
+    fork: Fork | None = None
+    compute: str | None = Field(None, description="module:function(labels, seed) instead of runs")
+    seeds: int | list[int] | None = Field(None, description="how many, or which")
+    numbers: dict[str, NumberSpec] = Field(default_factory=dict)
+    curves: list[str] = Field(default_factory=list, description="further numbers to keep round by round")
+    arrays: str | None = Field(None, description="module:function of a finished run: small matrices to keep")
+    show: Show = Field(default_factory=Show)
+    tune: Tune | None = None
+
+
+class StudyFile(Table):
+    """A whole study: one table, or several that share a base."""
+
+    name: str = Field("study", min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
+    seeds: int | list[int] | None = 1
+    scales: dict[str, Settings] = Field(
+        default_factory=dict, description="named changes of the base, chosen by --scale"
+    )
+    tables: dict[str, Table] = Field(default_factory=dict)
+
+    def every_table(self) -> dict[str, Table]:
+        """The tables by name; a study without any is one itself."""
+        if not self.tables:
+            return {"": self}
+        return {name: self._inherited(table) for name, table in self.tables.items()}
+
+    def _inherited(self, table: Table) -> Table:
+        from flockwise.config.reading import with_settings
+
+        return table.model_copy(
+            update={
+                "base": with_settings(self.base, table.base),
+                "numbers": {**self.numbers, **table.numbers},
+                "seeds": self.seeds if table.seeds is None else table.seeds,
+                "adjust": [*self.adjust, *table.adjust],
+                "curves": [*self.curves, *table.curves],
+                "tune": table.tune or self.tune,
+            }
+        )
+
+
+def read_study(what: str | Path | Mapping[str, Any]) -> StudyFile:
+    """A study from a TOML file or a mapping; ConfigError with a line per fault."""
+    if isinstance(what, Mapping):
+        return _checked(what)
+    path = Path(what)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    return _checked({"name": path.stem, **content})
+
+
+def _checked(content: Mapping[str, Any]) -> StudyFile:
+    study = validated(StudyFile, content)
+    if study.tables and study.vary:
+        raise ConfigError("vary: a study with tables says in each of them what is varied; move it there")
+    faults = [
+        f"tables.{name}.{fault}" if name else fault
+        for name, table in study.every_table().items()
+        for fault in _faults(table, study)
+    ]
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return study
+
+
+def _faults(table: Table, study: StudyFile) -> list[str]:
+    axes, faults = set(table.vary), []
+    for name, axis in table.vary.items():
+        if not axis:
+            faults.append(f"vary.{name}: is empty; give it values, such as [1, 2], or named settings")
+        elif name in ("seed", "scale"):
+            faults.append(f"vary.{name}: cannot be an axis; seeds and scales have fields of their own")
+    known = axes | {"scale"}
+    conditions = [("skip", where) for where in table.skip]
+    conditions += [("adjust.where", adjust.where) for adjust in table.adjust]
+    conditions += [("fork.where", table.fork.where)] if table.fork else []
+    for place, where in conditions:
+        faults += [f"{place}.{axis}: no such axis; there are {_some(known)}" for axis in where.keys() - known]
+    for field in ("rows", "columns"):
+        wanted = getattr(table.show, field)
+        named = [wanted] if isinstance(wanted, str) else wanted or []
+        faults += [
+            f"show.{field} = {axis!r}: no such axis; there are {_some(axes)}"
+            for axis in named
+            if axis not in axes
+        ]
+    if table.show.worst is not None and table.show.worst not in axes:
+        faults.append(f"show.worst = {table.show.worst!r}: no such axis; there are {_some(axes)}")
+    if isinstance(table.seeds, list) and len(set(table.seeds)) < len(table.seeds):
+        faults.append(f"seeds = {table.seeds}: a seed counts once; leave out the others")
+    return faults
+
+
+def _some(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
