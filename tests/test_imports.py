@@ -8,11 +8,11 @@ import flockwise
 # From the bottom; what lies side by side does not know each other. docs/architecture.md shows this table.
 LAYERS = [
     {"errors"},
-    {"rng", "types", "native", "terminal", "numbers"},
+    {"rng", "types", "native", "terminal", "numbers", "scoring"},
     {"plugins", "kernels"},
     {"options"},
     {"registry", "messages"},
-    {"aggregation", "similarity", "clustering", "attacks", "metrics", "models", "data", "schedules"},
+    {"aggregation", "similarity", "clustering", "attacks", "metrics", "models", "data", "schedules", "tasks"},
     {"splits", "stages", "training"},
     {"server"},
     {"strategies"},
@@ -26,8 +26,8 @@ LAYERS = [
     {"cli"},
     {"__main__", "__init__"},
 ]
-PURE = {"errors", "rng", "types", "numbers", "messages", "options", "registry", "plugins", "kernels", "aggregation",
-        "similarity", "clustering", "attacks", "metrics", "schedules", "stages", "server", "strategies"}  # fmt: skip
+PURE = {"errors", "rng", "types", "numbers", "scoring", "messages", "options", "registry", "plugins", "kernels",
+        "aggregation", "similarity", "clustering", "attacks", "metrics", "schedules", "stages", "server", "strategies"}  # fmt: skip
 SOURCE = Path(flockwise.__file__).parent
 
 

@@ -103,8 +103,8 @@ class Recipe:
 class Trainer(Protocol):
     """Trains and evaluates models of one architecture on one core.
 
-    Images are float32 with the channels last, (n, height, width, channels); other samples are
-    (n, features). Nothing passed in is changed, and the same arguments give the same bits.
+    Images are float32 with the channels last, (n, height, width, channels); other samples are (n, ...).
+    Nothing passed in is changed, and the same arguments give the same bits.
     """
 
     least: int  # samples a batch must hold; 2 where batch normalisation would be left with a single value
@@ -121,7 +121,7 @@ class Trainer(Protocol):
         ...
 
     def losses(self, vector: Vector, x: Samples, y: Classes) -> tuple[float, int]:
-        """The mean cross-entropy of the model and how many samples it classifies correctly."""
+        """Of classification: the mean cross-entropy and how many samples are classified correctly."""
         ...
 
     def losses_each(
@@ -130,5 +130,14 @@ class Trainer(Protocol):
         """As `losses` for several clients whose samples lie end to end, with the same bits as one by one.
 
         `lengths` says how many samples each holds; the loss of one that holds none is 0.
+        """
+        ...
+
+    def measures(
+        self, vector: Vector, x: Samples, y: Classes, lengths: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """How good the model is at its task for several clients whose samples lie end to end, one a row.
+
+        Columns are the score, the mean loss, and the task's other metrics; NaN for a client that holds no samples.
         """
         ...

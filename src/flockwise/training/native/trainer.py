@@ -8,7 +8,7 @@ from torch import nn
 
 from flockwise.errors import EngineError, InputError
 from flockwise.models.layout import Layout
-from flockwise.training.inputs import as_array, check_lengths, check_orders, check_samples
+from flockwise.training.inputs import accuracies, as_array, check_lengths, check_orders, check_samples
 from flockwise.training.memory import keep_freed_memory
 from flockwise.training.native.loading import load_kernels
 from flockwise.training.native.match import match
@@ -98,6 +98,12 @@ class NativeTrainer:
         clients = ctypes.c_int64(len(parts))
         self._call("flockwise_evaluate", settings, model, samples, classes, parts, clients, losses, correct)
         return losses, correct
+
+    def measures(
+        self, vector: Vector, x: Samples, y: Classes, lengths: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """See `Trainer.measures`."""
+        return accuracies(*self.losses_each(vector, x, y, lengths), lengths)
 
     def _check(self, vector: Vector, x: Samples, y: Classes) -> tuple[NDArray, NDArray]:
         check_samples(x, y, self._sample_shape)

@@ -1,0 +1,89 @@
+"""How models are compared: one number, the score, with its name, its direction and its bounds.
+
+Clients tell scores as the task names them, an error as an error. Whoever compares asks here which is better, so that
+accuracy and error go through the same stages.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from flockwise.errors import InputError
+
+Better = Literal["higher", "lower"]
+LARGEST = 1e30  # no score is told above it: a model that has diverged counts as this bad
+_ALIKE = 0.02  # scores between 0 and 1 that are no further apart count as equal where that is asked
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What a score is: its name, which of two is better, and between which bounds it lies."""
+
+    name: str = "accuracy"
+    better: Better = "higher"
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.better not in ("higher", "lower"):
+            raise InputError(f"better = {self.better!r}: must be higher or lower")
+        if not self.low < self.high:
+            raise InputError(f"low = {self.low}, high = {self.high}: low must be below high")
+
+    @property
+    def share(self) -> bool:
+        """Whether it lies between two bounds, as accuracy does."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def worst(self) -> float:
+        """What a model gets that makes no sense: the bound at the bad end, or a number that nobody reaches."""
+        end = self.low if self.better == "higher" else self.high
+        return max(min(end, LARGEST), -LARGEST)
+
+    def fault(self, value: object) -> str | None:
+        """Why this cannot be a score; None if it can. NaN is one: nothing to measure on."""
+        if not isinstance(value, float):
+            return f"{self.name} must be a number"
+        if math.isnan(value):
+            return None
+        low, high = max(self.low, -LARGEST), min(self.high, LARGEST)
+        return (
+            None
+            if low <= value <= high
+            else f"{self.name} = {value:.6g}: must lie between {low:g} and {high:g}"
+        )
+
+    def quality(self, score: float) -> float:
+        """A number that is larger for a better score."""
+        return score if self.better == "higher" else -score
+
+    def best(self, scores: list[float]) -> float:
+        """The best of several."""
+        return (max if self.better == "higher" else min)(scores)
+
+    def coarse(self, score: float) -> float:
+        """As `quality`; shares within two points count as equal."""
+        return float(round(self.quality(score) / _ALIKE)) if self.share else self.quality(score)
+
+    def gain(self, here: float, there: float) -> float:
+        """How much better it is there: in points, or where scores have no scale, as a share of what is missing here."""
+        if self.share:
+            return self.quality(there) - self.quality(here)
+        end = self.low if self.better == "lower" else self.high
+        missing = abs(here - end)
+        if not math.isfinite(missing):
+            return self.quality(there) - self.quality(here)
+        return (missing - abs(there - end)) / missing if missing else 0.0
+
+    def falls_short(self, own: float, best: float, ratio: float) -> bool:
+        """Whether `own` is bad beside the best: below `ratio` of it, or for an error, above it by as much."""
+        if self.better == "higher" and math.isfinite(self.low):
+            return own - self.low < ratio * (best - self.low)
+        end = self.low if self.better == "lower" else self.high
+        if not math.isfinite(end):
+            return False  # without an end there is no share of anything
+        return ratio * abs(own - end) > abs(best - end)
+
+
+ACCURACY = Scoring()
