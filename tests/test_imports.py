@@ -27,7 +27,8 @@ LAYERS = [
     {"__main__", "__init__"},
 ]
 PURE = {"errors", "rng", "types", "numbers", "scoring", "messages", "options", "registry", "plugins", "kernels",
-        "aggregation", "similarity", "clustering", "attacks", "metrics", "schedules", "stages", "server", "strategies"}  # fmt: skip
+        "aggregation", "similarity", "clustering", "attacks", "metrics", "schedules", "stages", "server",
+        "strategies"}  # fmt: skip
 SOURCE = Path(flockwise.__file__).parent
 
 

@@ -183,4 +183,4 @@ def test_unknown_wishes_and_shapes_are_refused():
     with pytest.raises(InputError, match="prefer = 'fast'"):
         choose_trainer(module, (1, 8, 8), RECIPE, prefer="fast")
     with pytest.raises(InputError, match="sample_shape"):
-        choose_trainer(module, (8, 8), RECIPE)
+        choose_trainer(module, (1, 1, 8, 8), RECIPE)

@@ -26,9 +26,11 @@ def follow(
     with stop_on_signal() as stop, Watch(as_json, quiet) as watch:
         finished = work(*arguments, **options, on_round=watch.round, stop=stop)
     if finished.state == "stopped":
-        last = int(finished.rounds[-1])
+        last, why = int(max(finished.rounds, default=0)), finished.about.get("error", "")
+        if why:  # nobody asked for it
+            click.echo(f"error: {printable(why)}", err=True)
         click.echo(f"stopped after round {last}; go on with: flockwise resume {finished.path}", err=True)
-        raise click.exceptions.Exit(130)
+        raise click.exceptions.Exit(1 if why else 130)
     watch.summary(finished)
     return finished
 
@@ -64,7 +66,15 @@ class Watch:
         """One more round is on record."""
         if self._json:
             facts = {key: value for key, value in progress.facts.items() if value == value}
-            events = [{"kind": e.kind, "message": e.message, "client": e.client} for e in progress.events]
+            events = [
+                {
+                    "kind": e.kind,
+                    "message": e.message,
+                    "client": e.client,
+                    "name": progress.names.get(e.client),
+                }
+                for e in progress.events
+            ]
             content = {"round": progress.round, "rounds": progress.rounds, **facts, "events": events}
             click.echo(json.dumps(content))
             return
@@ -76,7 +86,7 @@ class Watch:
             self._say(f"{progress.path}: {progress.engine}")
         for event in progress.events:
             if event.kind in LOUD:
-                who = f" (client {event.client})" if event.client is not None else ""
+                who = f" ({_called(event.client, progress.names)})" if event.client is not None else ""
                 self._say(f"round {progress.round}: {event.kind}: {printable(event.message)}{who}")
         line = _numbers(progress.facts)
         if self._bar:
@@ -124,6 +134,12 @@ def stop_on_signal() -> Iterator[Callable[[], bool]]:
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+def _called(client: int, names: Any) -> str:
+    from flockwise.store.client_notes import called
+
+    return printable(called(client, names.get(client)))
 
 
 def _numbers(facts: Any) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from flockwise.cli.options import JSON, RUN
-from flockwise.cli.tables import cell, run_row
+from flockwise.cli.tables import cell, client_table, echo_table, run_row
 from flockwise.terminal import printable
 
 
@@ -17,7 +17,10 @@ from flockwise.terminal import printable
     "--events", type=click.IntRange(min=0), default=10, show_default=True,
     help="How many of the last events to show.",
 )  # fmt: skip
-def show(run: Path, as_json: bool, events: int) -> None:
+@click.option(
+    "--clients", is_flag=True, help="Show the clients too: names, flocks, accuracies, what is known of them."
+)
+def show(run: Path, as_json: bool, events: int, clients: bool) -> None:
     """Show RUN: what it is, how it goes, what happened."""
     from flockwise.store import open_run
 
@@ -33,7 +36,7 @@ def show(run: Path, as_json: bool, events: int) -> None:
         }
         content = {
             **row, "config": found.config, "rounds": found.rounds.tolist(), "facts": facts, "events": happened,
-            "damage": found.damage,
+            "damage": found.damage, "clients": client_table(found),
         }  # fmt: skip
         click.echo(json.dumps(content))
         return
@@ -41,7 +44,9 @@ def show(run: Path, as_json: bool, events: int) -> None:
         click.echo(f"{key:11} {cell(value)}")
     for line in found.damage:
         click.echo(f"{'damaged':11} {printable(line)}")
+    if clients and found.clients:
+        echo_table(client_table(found))
     for event in happened[-events:] if events else []:
-        who = "" if event["client"] is None else f" client {event['client']}"
+        who = "" if event["client"] is None else f" {printable(found.called(int(event['client'])))}"
         what = f"{printable(str(event['kind']))}{who}: {printable(str(event['message']))}"
         click.echo(f"round {event['round']:>4}  {what}")

@@ -28,6 +28,25 @@ def run_row(path: Path, found: "Run | Exception") -> dict[str, Any]:
     }  # fmt: skip
 
 
+def client_table(found: "Run") -> list[dict[str, Any]]:
+    """A row for each client: who it is, where it is, how it does, and what is known of it."""
+    newest = {}
+    for name in ("flock", "apart", "accuracy"):
+        rounds, values = found.array(name)
+        newest[name] = values[-1].tolist() if len(rounds) and values.ndim == 2 else []
+    notes = list(dict.fromkeys(key for client in found.clients for key in client["about"]))
+    rows = []
+    for place, client in enumerate(found.clients):
+        now = {name: values[place] if place < len(values) else None for name, values in newest.items()}
+        tested = now["accuracy"] if now["accuracy"] == now["accuracy"] else None
+        flock = "apart" if now["apart"] else now["flock"] if now["flock"] != -1 else None
+        rows.append({
+            "client": client["client"], "name": client["name"], "flock": flock, "accuracy": tested,
+            "train": client["train"], "test": client["test"], **{key: client["about"].get(key) for key in notes},
+        })  # fmt: skip
+    return rows
+
+
 def echo_table(rows: Sequence[Mapping[str, Any]]) -> None:
     """The rows in columns, below the names of the first one's fields."""
     names = list(rows[0])

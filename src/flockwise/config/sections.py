@@ -202,7 +202,12 @@ class EngineSection(Section):
         None, description="flower: a SuperLink connection of Flower's config; default: simulate here"
     )
     timeout: float = Field(3600.0, gt=0, description="flower: seconds that nodes have to answer")
-    retries: int = Field(3, ge=0, description="flower: how often a round that nobody answers is tried again")
+    retries: int = Field(
+        3,
+        ge=0,
+        description="flower: how often a round that nobody answers is tried again; "
+        "any engine: after so many rounds in a row with nothing but rejected replies, the next ends the run",
+    )
 
 
 class Config(Section):

@@ -1,87 +1,111 @@
-"""Turns a user's per-client arrays into one data set and the indices of each client's parts."""
+"""Turns what a user brings for each client into one data set and the indices of each client's parts."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.data.dataset import Dataset
+from flockwise.data.entries import Pair, train_and_test
 from flockwise.data.holdout import hold_out
+from flockwise.data.inputs import Inputs, input_arrays
+from flockwise.data.labels import IGNORED, label_arrays
 from flockwise.errors import InputError
 from flockwise.rng import generator
 
 Parts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-Samples: TypeAlias = tuple[NDArray[Any], NDArray[np.int64]]
+Labels: TypeAlias = Literal["classes", "numbers"]
 
 
 def join_clients(
-    clients: Sequence[Any], classes: int | None, validation: float, seed: int, layout: str, name: str
-) -> tuple[Dataset, list[Parts]]:
+    entries: Sequence[Any], fields: Sequence[str], *, classes: int | None, validation: float, seed: int,
+    layout: str, name: str, inputs: Inputs, labels: Labels, target: str | None, features: Sequence[str] | None,
+) -> tuple[Dataset, list[Parts]]:  # fmt: skip
     """One data set with all training samples first, and (train, validation, test) of each client."""
-    if len(clients) == 0:
-        raise InputError("clients = []: give at least one client, as (x, y) or ((x, y), (x, y))")
     if layout not in ("NHWC", "NCHW"):
         raise InputError(f"layout = {layout!r}: must be NHWC or NCHW")
-    pairs = [_train_and_test(entry, f"clients[{number}]", layout) for number, entry in enumerate(clients)]
-    training, tests = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    _same_kind([*training, *(test for test in tests if len(test[1]))])
-    shape, kind = training[0][0].shape[1:], training[0][0].dtype
-    tests = [test if len(test[1]) else (np.empty((0, *shape), kind), test[1]) for test in tests]
-    x = np.concatenate([x for x, _ in [*training, *tests]])
-    y = np.concatenate([y for _, y in [*training, *tests]])
-    count = int(y.max()) + 1 if classes is None else int(classes)
-    total = sum(len(labels) for _, labels in training)
-    maximum = 255.0 if kind == np.uint8 else 1.0
-    dataset = Dataset(name, x, y, total, maximum, count, tuple(str(label) for label in range(count)))
-    train_blocks = _blocks([len(labels) for _, labels in training], 0)
-    test_blocks = _blocks([len(labels) for _, labels in tests], total)
+    if labels not in ("classes", "numbers"):
+        raise InputError(f"labels = {labels!r}: must be classes, or numbers (to predict)")
+    pairs = [
+        train_and_test(entry, field, target, features) for entry, field in zip(entries, fields, strict=True)
+    ]
+    training = [train for train, _ in pairs]
+    tests = [test for _, test in pairs]
+    held = [*training, *(test for test in tests if test is not None and len(test.y))]
+    _have_samples(training, fields)
+    _same_columns(held)
+    joined = input_arrays([(pair.x, pair.field) for pair in held], inputs, layout)
+    y, named = label_arrays([(pair.y, pair.field) for pair in held], labels == "numbers")
+    _same_kind(joined.arrays, y, held)
+    count = _classes(y, classes, named) if labels == "classes" else 0
+    lengths = [len(array) for array in y]
+    total = sum(lengths[: len(training)])
+    dataset = Dataset(
+        name, np.concatenate(joined.arrays), np.concatenate(y), total, joined.maximum, count,
+        named or tuple(str(label) for label in range(count)), columns=held[0].columns, tokens=joined.tokens,
+    )  # fmt: skip
+    return dataset, _dealt(lengths, tests, validation, seed)
+
+
+def _dealt(lengths: list[int], tests: list[Pair | None], validation: float, seed: int) -> list[Parts]:
+    """Each client's indices; test samples lie behind all training samples, where a client has any."""
+    ends = np.cumsum(lengths)
+    blocks = [np.arange(end - size, end, dtype=np.int64) for end, size in zip(ends, lengths, strict=True)]
+    train_blocks, test_blocks = blocks[: len(tests)], iter(blocks[len(tests) :])
     parts = []
-    for number, (block, test) in enumerate(zip(train_blocks, test_blocks, strict=True)):
+    for number, (block, test) in enumerate(zip(train_blocks, tests, strict=True)):
         train, held_out = hold_out(block, validation, generator(seed, "validation", number))
-        parts.append((train, held_out, test))
-    return dataset, parts
+        has_test = test is not None and len(test.y)
+        parts.append((train, held_out, next(test_blocks) if has_test else np.empty(0, np.int64)))
+    return parts
 
 
-def _blocks(lengths: list[int], start: int) -> list[NDArray[np.int64]]:
-    ends = start + np.cumsum(lengths)
-    return [np.arange(end - length, end, dtype=np.int64) for end, length in zip(ends, lengths, strict=True)]
+def _classes(y: list[NDArray[Any]], classes: int | None, named: tuple[str, ...]) -> int:
+    if classes is not None:
+        return int(classes)
+    found = max((int(array[array != IGNORED].max(initial=-1)) for array in y), default=-1) + 1
+    return max(found, len(named))
 
 
-def _train_and_test(entry: Any, field: str, layout: str) -> tuple[Samples, Samples]:
-    if not isinstance(entry, (tuple, list)) or len(entry) != 2:
-        raise InputError(f"{field} = {type(entry).__name__}: must be (x, y) or ((x, y), (x, y))")
-    nested = all(isinstance(part, (tuple, list)) and len(part) == 2 for part in entry)
-    # A plain (x, y) whose x and y are lists of two numbers or images each would look nested too.
-    if nested and all(np.ndim(part[1]) == 1 for part in entry):
-        test = _samples(entry[1], f"{field} test", layout)
-        return _samples(entry[0], f"{field} train", layout), test
-    train = _samples(entry, field, layout)
-    return train, (train[0][:0], train[1][:0])
+def _have_samples(training: list[Pair], fields: Sequence[str]) -> None:
+    empty = [field for pair, field in zip(training, fields, strict=True) if _count(pair) == 0]
+    if empty:
+        more = f" and {len(empty) - 1} more" if len(empty) > 1 else ""
+        raise InputError(
+            f"{empty[0]}{more} = no training samples: every client needs at least one; leave it out"
+        )
 
 
-def _samples(pair: Any, field: str, layout: str) -> Samples:
-    x, y = np.asarray(pair[0]), np.asarray(pair[1])
-    if x.ndim < 2 or y.ndim != 1 or len(x) != len(y):
-        raise InputError(f"{field} = x {x.shape}, y {y.shape}: must be x (samples, ...) and y (samples,)")
-    if len(y) and not np.issubdtype(y.dtype, np.integer):
-        raise InputError(f"{field} y = {y.dtype}: must be whole-number labels; one-hot rows need argmax(1)")
-    if layout == "NCHW" and x.ndim == 4:
-        x = np.moveaxis(x, 1, -1)
-    if x.dtype != np.uint8:
-        x = x.astype(np.float32)
-    return x, y.astype(np.int64)
-
-
-def _same_kind(samples: list[Samples]) -> None:
-    if not len(samples[0][1]):
-        raise InputError("clients[0] = no training samples: every client needs at least one")
-    first = samples[0][0]
-    for x, y in samples:
-        if not len(y):
-            raise InputError("clients = one without training samples: every client needs at least one")
-        if x.shape[1:] != first.shape[1:] or x.dtype != first.dtype:
+def _count(pair: Pair) -> int:
+    for name, values in (("x", pair.x), ("y", pair.y)):
+        if not hasattr(values, "__len__") or np.ndim(np.asarray(values, dtype=object)) == 0:
             raise InputError(
-                f"clients = samples of {x.dtype} {x.shape[1:]} and of {first.dtype} {first.shape[1:]}: "
-                "must be of one type and shape"
+                f"{pair.field} {name} = {type(values).__name__}: must be an array, one entry a sample"
+            )
+    if len(pair.x) != len(pair.y):
+        raise InputError(f"{pair.field} = {len(pair.x)} samples, {len(pair.y)} labels: must be as many")
+    return len(pair.y)
+
+
+def _same_columns(held: list[Pair]) -> None:
+    for pair in held:
+        if pair.columns != held[0].columns:
+            odd = sorted(set(pair.columns) ^ set(held[0].columns)) or ["another order"]
+            raise InputError(
+                f"{pair.field} = columns unlike those of {held[0].field} ({', '.join(odd[:5])}): must be the same "
+                "for all clients, in the same order; features=[...] chooses"
+            )
+
+
+def _same_kind(x: list[NDArray[Any]], y: list[NDArray[Any]], held: list[Pair]) -> None:
+    for array, labels, pair in zip(x, y, held, strict=True):
+        if array.shape[1:] != x[0].shape[1:]:
+            raise InputError(
+                f"{pair.field} = samples of shape {array.shape[1:]}, {held[0].field} of {x[0].shape[1:]}: "
+                "must be of one shape"
+            )
+        if labels.shape[1:] != y[0].shape[1:] or labels.ndim > 2:
+            raise InputError(
+                f"{pair.field} y = {labels.shape}: must be (samples,), or (samples, steps), for all clients alike"
             )

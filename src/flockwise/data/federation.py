@@ -7,8 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from flockwise.data.bring_your_own import join_clients
+from flockwise.data.bring_your_own import Labels, join_clients
 from flockwise.data.dataset import Dataset
+from flockwise.data.inputs import Inputs
+from flockwise.data.metadata import checked_about, checked_names, client_entries, origin_of
+from flockwise.data.sequences import IGNORED
 from flockwise.errors import InputError
 
 PARTS = ("train", "validation", "test")
@@ -27,6 +30,10 @@ class Shard:
     address: str | None = None  # IPv4
     hour: float | None = None  # time of day at which its reports come, 0 to 24
     user: int | None = None
+    name: str | None = None
+    about: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # whatever else is known of the client, to be shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +71,11 @@ class Federation:
             return None
         return np.array([shard.group for shard in self.shards], dtype=np.int64)
 
+    @property
+    def names(self) -> list[str]:
+        """What each client is called."""
+        return [shard.name or f"client {number}" for number, shard in enumerate(self.shards)]
+
     def sizes(self, part: str = "train") -> NDArray[np.int64]:
         """Number of samples of each client in this part."""
         return np.array([len(self.indices(client, part)) for client in range(self.clients)], dtype=np.int64)
@@ -77,53 +89,87 @@ class Federation:
         found: NDArray[np.int64] = getattr(self.shards[client], part)
         return found
 
-    def arrays(self, client: int, part: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def arrays(self, client: int, part: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """What the client sees: images in [0, 1] after its turns, labels after its relabelling."""
         indices = self.indices(client, part)
         shard = self.shards[client]
-        x, y = self.dataset.scaled(indices), self.dataset.y[indices].astype(np.int64)
+        x = self.dataset.scaled(indices)
         if shard.turns % 4:
             x = np.ascontiguousarray(np.rot90(x, shard.turns, axes=(1, 2)))
-        if shard.relabel is not None:
-            y = np.asarray(shard.relabel, dtype=np.int64)[y]
-        return x, y
+        return x, self._labels(shard, indices)
 
-    def official_test(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def _labels(self, shard: Shard, indices: NDArray[np.int64]) -> NDArray[Any]:
+        """A client's labels, as it uses them: int64, or float32 where they are numbers to predict."""
+        y = np.asarray(self.dataset.y[indices])
+        if y.dtype.kind == "f":
+            return y.astype(np.float32)
+        y = y.astype(np.int64)
+        if shard.relabel is None:
+            return y
+        known = y != IGNORED
+        y[known] = np.asarray(shard.relabel, dtype=np.int64)[y[known]]
+        return y
+
+    def official_test(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """The whole test part of the data set, untransformed, for papers that judge every model on it."""
         indices = self.dataset.test_indices
-        return self.dataset.scaled(indices), self.dataset.y[indices].astype(np.int64)
+        plain = Shard(indices, indices[:0], indices[:0])
+        return self.dataset.scaled(indices), self._labels(plain, indices)
 
     def label_counts(self, part: str = "train") -> NDArray[np.int64]:
         """(clients, classes) how many samples of each label a client holds, by the labels it uses."""
         counts = np.zeros((self.clients, self.dataset.classes), dtype=np.int64)
-        for client, shard in enumerate(self.shards):
-            y = self.dataset.y[self.indices(client, part)]
-            if shard.relabel is not None:
-                y = np.asarray(shard.relabel, dtype=np.int64)[y]
-            counts[client] = np.bincount(y, minlength=self.dataset.classes)
+        for client, shard in enumerate(self.shards) if self.dataset.classes else ():
+            y = self._labels(shard, self.indices(client, part)).ravel()
+            counts[client] = np.bincount(y[y != IGNORED], minlength=self.dataset.classes)
         return counts
 
     @classmethod
     def from_arrays(
         cls,
-        clients: Sequence[Any],
+        clients: Sequence[Any] | Mapping[str, Any],
         classes: int | None = None,
         validation: float = 0.1,
         seed: int = 0,
         groups: Sequence[int] | None = None,
         layout: Literal["NHWC", "NCHW"] = "NHWC",
         name: str = "own",
+        *,
+        names: Sequence[str] | None = None,
+        about: Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
+        inputs: Inputs = "auto",
+        labels: Labels = "classes",
+        target: str | None = None,
+        features: Sequence[str] | None = None,
     ) -> "Federation":
-        """A federation from your own arrays, one entry per client.
+        """A federation from data of your own: a list with an entry for each client, or a mapping from names.
 
-        An entry is `(x, y)` or `((x, y), (x, y))` for training and test. Anything `np.asarray` takes
-        will do. uint8 images are taken as 0 to 255 and scaled, everything else is used as float32 as
-        it is. `layout="NCHW"` moves the channels of torch-style images last. A `validation` fraction
-        of each client's training samples is set aside.
+        An entry is `(x, y)`, or `((x, y), (x, y))` for training and test; anything `np.asarray` takes will do. It may
+        also be a table (pandas, polars, pyarrow, Hugging Face) whose column `target` is learned from the others, or
+        from `features`; a torch `Dataset`; two of those; or `{"train": ..., "test": ...}`. Sequences of different
+        lengths are padded at their end, with label -100 where they have labels of their own.
+
+        `inputs` says what samples are: "images" (bytes are 0 to 255 and scaled), "tokens" (whole numbers for an
+        embedding) or "numbers" (float32, as they are). "auto": bytes of two or three dimensions are images, whole
+        numbers of different lengths tokens, everything else numbers. `layout="NCHW"` moves the channels of torch-style
+        images last. `labels="numbers"` is for numbers to predict; labels that are text are numbered in order.
+
+        `about` is what is known of clients (`{"north": {"place": "Oslo", "beds": 900}}`), to be shown with them. A
+        `validation` fraction of each client's training samples is set aside.
         """
-        dataset, parts = join_clients(clients, classes, validation, seed, layout, name)
+        entries, keys = client_entries(clients)
+        known = checked_names(keys if names is None else names, len(entries))
+        fields = [f"clients[{number if who is None else who!r}]" for number, who in enumerate(known)]
+        told = checked_about(about, known)
+        dataset, parts = join_clients(
+            entries, fields, classes=classes, validation=validation, seed=seed, layout=layout, name=name,
+            inputs=inputs, labels=labels, target=target, features=features,
+        )  # fmt: skip
         if groups is not None and len(groups) != len(parts):
             raise InputError(f"groups = {len(groups)} entries: must be {len(parts)}, one per client")
-        known = [None] * len(parts) if groups is None else [int(group) for group in groups]
-        shards = (Shard(*part, group=group) for part, group in zip(parts, known, strict=True))
+        kinds = [None] * len(parts) if groups is None else [int(group) for group in groups]
+        shards = [
+            Shard(*part, group=kind, name=who, about=facts, **origin_of(facts, field))
+            for part, kind, who, facts, field in zip(parts, kinds, known, told, fields, strict=True)
+        ]
         return cls(dataset, tuple(shards))

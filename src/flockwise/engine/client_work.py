@@ -67,13 +67,14 @@ class ClientWork:
         )
         self.travel = Travel.of(Layout.of(self.module), self.travels)
         self.first = self.travel.layout.read(self.module)  # the whole model as it is before training
+        tokens = self.federation.dataset.tokens
         self._trainer, self.why = choose_trainer(
-            self.module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer
+            self.module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer, tokens=tokens
         )
 
     @property
     def sample_shape(self) -> tuple[int, ...]:
-        """(channels, height, width) of images, (features,) of flat samples."""
+        """(channels, height, width) of images; of other samples, the shape they have."""
         shape = self.federation.dataset.x.shape[1:]
         return (shape[2], shape[0], shape[1]) if len(shape) == 3 else tuple(shape)
 
@@ -184,7 +185,8 @@ class ClientWork:
         if part == "train" and client in self.poison and len(y):
             rng = generator(self.seed, "poison", client)
             x, y = self.poison[client].poison(x, y, federation.dataset.classes, rng)
-        return np.ascontiguousarray(x, dtype=np.float32), np.ascontiguousarray(y, dtype=np.int64)
+        kind = np.int64 if self.federation.dataset.tokens else np.float32
+        return np.ascontiguousarray(x, dtype=kind), np.ascontiguousarray(y)
 
     def _shard(self, client: int, round: int) -> Shard:
         if is_root(client):

@@ -29,7 +29,11 @@ def _rounds(run: Run) -> Table:
 
 def _clients(run: Run) -> Table:
     names = ("client", "name", "truth", "attacker", "train", "validation", "test", "address", "hour", "user")
-    return {name: [client[name] for client in run.clients] for name in names}
+    table: Table = {name: [client[name] for client in run.clients] for name in names}
+    notes = dict.fromkeys(key for client in run.clients for key in client["about"])
+    for key in notes:  # behind a prefix, so that no key can take a column's place
+        table[f"about_{key}"] = [client["about"].get(key) for client in run.clients]
+    return table
 
 
 def _client_rounds(run: Run) -> Table:
@@ -57,9 +61,11 @@ def _client_rounds(run: Run) -> Table:
 
 def _events(run: Run) -> Table:
     events = run.events
+    names: dict[int | None, str] = {client["client"]: client["name"] for client in run.clients}
     return {
         "round": [event.round for event in events], "kind": [event.kind for event in events],
-        "client": [event.client for event in events], "message": [event.message for event in events],
+        "client": [event.client for event in events],
+        "name": [names.get(event.client) for event in events], "message": [event.message for event in events],
         "detail": [json.dumps(dict(event.detail)) for event in events],
     }  # fmt: skip
 

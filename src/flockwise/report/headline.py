@@ -63,6 +63,9 @@ def _caught(run: Run, known: Places) -> dict[str, Any]:
 
 def _story(run: Run, numbers: dict[str, Any]) -> str:
     strategy = str(run.config.get("strategy", {}).get("name", "a run"))
+    if run.state == "failed":
+        why = run.about.get("error") or "no reason is on record"
+        return f"This run failed after {_some(numbers['rounds'], 'round')}: {why}"
     parts = [f"{strategy} with {_some(numbers['clients'], 'client')}, {_some(numbers['rounds'], 'round')}."]
     if "feature" in run.facts and (numbers["flocks"] or 0) > 1:
         parts.append(f"One model, with reports in {int(numbers['flocks'])} groups.")

@@ -16,6 +16,7 @@ from flockwise.report.places import Places, encoded_places, flock_curves, flow, 
 from flockwise.store import Run
 
 NOWHERE = Places(np.zeros(0, np.int64), np.zeros((0, 0), np.int64))
+MOST_NOTES = 12  # things known of clients that the page shows
 COLUMNS = ("name", "truth", "attacker", "train", "validation", "test", "address", "hour", "user")
 
 
@@ -67,7 +68,10 @@ def describe_run(run: Run) -> dict[str, Any]:
 
 
 def _columns(run: Run) -> dict[str, list[Any]]:
-    return {name: [client[name] for client in run.clients] for name in COLUMNS}
+    columns = {name: [client[name] for client in run.clients] for name in COLUMNS}
+    notes = list(dict.fromkeys(key for client in run.clients for key in client["about"]))[:MOST_NOTES]
+    about = [{"key": key, "values": [client["about"].get(key) for client in run.clients]} for key in notes]
+    return {**columns, "about": about}
 
 
 def _per_client(run: Run, name: str, known: Places) -> tuple[np.ndarray, np.ndarray]:

@@ -82,6 +82,7 @@ def assemble(
         recipe=brought.recipe,
     )
     first = first_models(config, work, method, directory, brought.model)
+    _finite(work)
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)
     travel, cap = work.travel, config.gate.weight_cap
@@ -140,6 +141,15 @@ def make_adversary(
     knowledge = {"f": section.attackers, **section.parameters}
     chosen = choose_attackers(config, clients)
     return Adversary(attack, chosen, config.seed, config.attack.first_round, section.name, knowledge)  # type: ignore[arg-type]
+
+
+def _finite(work: ClientWork) -> None:
+    """Refuse a model that could never learn: every update of it would be NaN, and rejected."""
+    for entry in work.travel.layout.entries:
+        if not np.isfinite(work.first[entry.start : entry.stop]).all():
+            raise InputError(
+                f"model: {entry.name} holds NaN or infinite values before any training; check how it is initialised"
+            )
 
 
 def _same_run(state: State, clients: int, parameters: int) -> None:

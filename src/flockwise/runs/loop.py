@@ -14,6 +14,7 @@ from flockwise.messages import Event, Replies, RoundRecord, bound
 from flockwise.runs.hazards import Hazards
 from flockwise.server import Server
 from flockwise.store import RunWriter
+from flockwise.store.client_notes import called
 from flockwise.store.requests import apply_requests
 
 
@@ -28,6 +29,7 @@ class Progress:
     seconds: float
     engine: str
     path: Path
+    names: Mapping[int, str] = field(default_factory=dict)  # of clients
 
 
 class Unanswered(EngineError):
@@ -55,6 +57,9 @@ class Loop:
     evaluate_every: int = 1  # 0: never
     on_round: Callable[[Progress], object] | None = None
     stop: Callable[[], bool] = lambda: False
+    patience: int = (
+        3  # rounds in a row whose every reply may be rejected, where the engine has no number of its own
+    )
     barren: int = 0  # rounds in a row in which no reply was let in
     _noted: object = None  # who takes part, as last written
 
@@ -70,10 +75,9 @@ class Loop:
                 self.writer.about(state="failed", error=f"{type(error).__name__}: {error}"[:500])
             raise
         if why == "finished" and not self._learned():
-            why = self._first_reason("no reply could be used in any round")
-            self.writer.about(state="failed", error=why)
+            why = self._failed(self._first_reason("no reply could be used in any round"))
         elif why == "finished":
-            self.writer.about(state="finished")
+            self.writer.about(state="finished", error="")
         return why
 
     def _rounds(self, rounds: int) -> str:
@@ -101,13 +105,25 @@ class Loop:
             settle()
             self._told(full, rounds, seconds)
             if stopping:
-                self.writer.about(state="stopped")
+                self.writer.about(state="stopped", error="")
                 return "stopped"
-            self.barren = 0 if full.facts.get("participants") else self.barren + 1
-            if self.engine.retries is not None and self.barren > self.engine.retries and not last:
+            if self._hopeless(full) and not last:
                 why = f"round {full.round}: no reply could be used, {self.barren} rounds in a row"
-                return self._stopped([], why + _quoted(full.events))
+                return self._given_up(why + _quoted(full.events, self.writer.names))
         return "finished"
+
+    def _hopeless(self, full: RoundRecord) -> bool:
+        """Whether rounds without a usable reply have become too many in a row."""
+        retries = self.engine.retries
+        if full.facts.get("participants"):
+            self.barren = 0
+        elif retries is not None or full.facts.get("rejected"):  # a simulated loss is no reason to give up
+            self.barren += 1
+        return self.barren > (self.patience if retries is None else retries)
+
+    def _given_up(self, why: str) -> str:
+        """Nobody's replies can be used: clients that are real may mend that, a simulation will not."""
+        return self._stopped([], why) if self.engine.retries is not None else self._failed(why)
 
     def _tested(self, last: bool) -> Evaluation | None:
         every = self.evaluate_every
@@ -132,13 +148,20 @@ class Loop:
 
     def _told(self, full: RoundRecord, rounds: int, seconds: float) -> None:
         if self.on_round:
-            describe, path = self.engine.describe(), self.writer.path
-            self.on_round(Progress(full.round, rounds, full.facts, full.events, seconds, describe, path))
+            describe, path, names = self.engine.describe(), self.writer.path, self.writer.names
+            self.on_round(
+                Progress(full.round, rounds, full.facts, full.events, seconds, describe, path, names)
+            )
 
     def _stopped(self, events: list[Event], why: str) -> str:
         """The run ends before its time; what happened since the last round is added to that round."""
         self.writer.add_events(self.server.round, [*events, Event("stopped", why)], self._saved)
         self.writer.about(state="stopped", error=why[:500])
+        return why
+
+    def _failed(self, why: str) -> str:
+        self.writer.add_events(self.server.round, [Event("failed", why)], self._saved)
+        self.writer.about(state="failed", error=why[:500])
         return why
 
     def _learned(self) -> bool:
@@ -195,7 +218,10 @@ def _nobody(events: list[Event]) -> str:
     return away[-1] if away else f"nobody answered ({failed[0]})" if failed else "nobody answered"
 
 
-def _quoted(events: Sequence[Event]) -> str:
+def _quoted(events: Sequence[Event], names: Mapping[int, str] | None = None) -> str:
     """The first rejection, to be added to a reason."""
-    rejected = [f" (client {event.client}: {event.message})" for event in events if event.kind == "rejected"]
-    return rejected[0] if rejected else ""
+    first = next((event for event in events if event.kind == "rejected"), None)
+    if first is None:
+        return ""
+    who = "" if first.client is None else f"{called(first.client, (names or {}).get(first.client))}: "
+    return f" ({who}{first.message})"

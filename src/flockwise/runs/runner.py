@@ -15,12 +15,13 @@ from flockwise import __version__
 from flockwise.config import Config, parse_config
 from flockwise.config.reading import said_config
 from flockwise.engine import Engine, Evaluation, Opener
-from flockwise.errors import ConfigError, InputError, RunError
+from flockwise.errors import ConfigError, EngineError, InputError, RunError
 from flockwise.messages import Event, RoundRecord
 from flockwise.runs.assembly import Brought, Parts, assemble
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.loop import Loop, Progress
 from flockwise.runs.objects import config_of, merged
+from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.recording import recorded
 from flockwise.stages.method import Method
 from flockwise.store import create_run, reopen_run
@@ -71,6 +72,10 @@ def run(
     `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
     resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.
     """
+    if not isinstance(what, Method | Config | Mapping | str | Path):
+        raise InputError(
+            f"run({type(what).__name__}, ...): must be a method such as fw.flic(), a config as a mapping, or its path"
+        )
     beside = Path(what).parent if isinstance(what, str | Path) else Path.cwd()
     folder = beside if directory is None else Path(directory)
     brought = Brought(clients, model, what if isinstance(what, Method) else None, attack, engine, training)
@@ -91,7 +96,7 @@ def run(
             _loop(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
-    return open_run(path)
+    return _ended(path)
 
 
 def resume(
@@ -109,7 +114,7 @@ def resume(
     found = open_run(path)
     refuse_damage(path)
     directory = Path(found.environment.get("directory", "."))
-    config = parse_config(found.config, directory=directory)
+    config = config_of_run(found, directory)
     goal = rounds or found.goal or config.rounds
     config = config.model_copy(update={"rounds": goal})
     if workers is not None:
@@ -134,7 +139,7 @@ def resume(
             _loop(config, parts, writer, on_round, stop).run(goal)
     finally:
         parts.engine.close()
-    return open_run(path)
+    return _ended(path)
 
 
 def fork(
@@ -148,8 +153,8 @@ def fork(
     parent = open_run(path)
     refuse_damage(Path(path))
     directory = Path(parent.environment.get("directory", "."))
+    before = config_of_run(parent, directory)
     config = parse_config(parent.config, overrides, directory)
-    before = parse_config(parent.config, directory=directory)
     for section in ("data", "split", "model", "seed"):
         if getattr(config, section) != getattr(before, section):
             raise ConfigError(
@@ -174,7 +179,15 @@ def fork(
             _loop(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
-    return open_run(target)
+    return _ended(target)
+
+
+def _ended(path: Path) -> Run:
+    """The run as it ended; an EngineError if nothing was learned in it, whose record is kept all the same."""
+    found = open_run(path)
+    if found.state == "failed":
+        raise EngineError(f"{path}: failed: {found.about.get('error', 'no reason is on record')}")
+    return found
 
 
 def kept_by_clients(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -198,8 +211,8 @@ def _loop(
             return full
         return replace(full, facts={**full.facts, "learning_rate": work.recipe.at(closed.round).rate})
 
-    every = config.evaluation.every
-    return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop)
+    every, patience = config.evaluation.every, config.engine.retries
+    return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop, patience)
 
 
 def _other_trainer(found: Run, parts: Parts) -> list[Event]:
@@ -256,7 +269,8 @@ def client_rows(parts: Parts) -> list[dict[str, Any]]:
     attackers = parts.hazards.attackers
     return [
         {
-            "client": number, "name": f"client {number}", "truth": shard.group, "attacker": int(number in attackers),
+            "client": number, "name": shard.name or f"client {number}", "about": shard.about,
+            "truth": shard.group, "attacker": int(number in attackers),
             "train": len(shard.train), "validation": len(shard.validation), "test": len(shard.test),
             "address": shard.address, "hour": shard.hour, "user": shard.user,
         }

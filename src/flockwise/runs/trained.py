@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 from torch import nn
 
-from flockwise.config import parse_config
 from flockwise.config.resolving import method_of
 from flockwise.errors import InputError
 from flockwise.models import Layout
 from flockwise.models.travel import Travel
+from flockwise.registry import OWN
 from flockwise.rng import derived_seed
 from flockwise.runs.federating import make_federation, model_factory
+from flockwise.runs.recorded_config import config_of_run
 from flockwise.stages.method import Method
 from flockwise.stages.stage import Setting
 from flockwise.stages.state import UNPLACED, State
@@ -32,11 +33,16 @@ def load_model(
     """
     run = run if isinstance(run, Run) else open_run(run)
     directory = Path(run.environment.get("directory", "."))
-    config = parse_config(run.config, directory=directory)
+    config = config_of_run(run, directory)
     if module is None:
-        if config.model.name == "own":
+        if config.model.name == OWN:
             raise InputError(
-                "module: this run's model was given in Python; pass a module of the same architecture"
+                "module: this run's model was given in Python; pass one of the same architecture, as module=..."
+            )
+        if config.data.name == OWN:
+            raise InputError(
+                "module: this run's data was given in Python, so the shape of its samples is not known here; "
+                "pass a module of the same architecture, as module=..."
             )
         federation = make_federation(config, directory, Path(data) if data is not None else None)
         module = model_factory(config, federation, directory)(derived_seed(config.seed, "model"))

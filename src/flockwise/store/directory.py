@@ -62,7 +62,7 @@ def reopen_run(path: Path, policy: CheckpointPolicy) -> RunWriter:
             left.unlink(missing_ok=True)
         if not writer.is_sealed:
             writer.seal_anew(**_file_digests(path))
-        writer.about(format=str(FORMAT), state="running")
+        writer.about(format=str(FORMAT), state="running", error="")
     except BaseException:
         writer.close()
         raise

@@ -11,8 +11,9 @@ import numpy as np
 
 from flockwise.errors import InputError, RunError
 from flockwise.messages import Event
-from flockwise.store import files
+from flockwise.store import client_notes, files
 from flockwise.store.checkpoint import checkpoint_path, read_checkpoint
+from flockwise.store.client_notes import called, read_notes
 from flockwise.store.columns import client_of, decoded, events_of, fact_columns, number
 from flockwise.store.damage import MOST_FILE, find_damage
 from flockwise.store.looking import Row, looking, read
@@ -126,11 +127,17 @@ class Run:
 
     @cached_property
     def clients(self) -> list[dict[str, Any]]:
-        """One record per client: name, truth (or None), attacker, sample counts, address, hour, user."""
+        """One record per client: name, truth (or None), attacker, sample counts, address, hour, user, about."""
         columns = ", ".join(CLIENT_COLUMNS)
-        return [
-            client_of(row) for row in self._rows("clients", f"SELECT {columns} FROM clients ORDER BY client")
-        ]
+        rows = self._rows("clients", f"SELECT {columns} FROM clients ORDER BY client")
+        notes = read_notes(self.about.get(client_notes.KEY, ""))
+        notes += [{} for _ in range(len(rows) - len(notes))]
+        return [{**client_of(row), "about": note} for row, note in zip(rows, notes, strict=False)]
+
+    def called(self, client: int) -> str:
+        """A client in a sentence: its name, if it has one, and its number."""
+        names = {each["client"]: each["name"] for each in self.clients}
+        return called(client, names.get(client))
 
     @cached_property
     def rounds(self) -> np.ndarray:

@@ -11,8 +11,9 @@ import numpy as np
 
 from flockwise.errors import RunError
 from flockwise.messages import Event
-from flockwise.store import files
+from flockwise.store import client_notes, files
 from flockwise.store.checkpoint import checkpoint_path, write_checkpoint
+from flockwise.store.client_notes import called, written_notes
 from flockwise.store.ledger import Ledger
 from flockwise.store.looking import Row
 from flockwise.store.policy import CheckpointPolicy
@@ -30,6 +31,7 @@ class RunWriter:
         """Take the directory, then `check` that it may be written, and only then open what is in it."""
         self.path = path
         self.policy = policy
+        self.names: dict[int, str] = {}  # of clients, as last written
         with contextlib.ExitStack() as opening:  # given up again if any of this fails
             opening.enter_context(files.lock(path))
             check()
@@ -77,6 +79,10 @@ class RunWriter:
             columns = [tuple(row[name] for name in CLIENT_COLUMNS) for row in rows]
             self._ledger.each(f"INSERT OR REPLACE INTO clients VALUES ({marks})", columns)
             self._sealer.clients = None
+            notes = written_notes(rows)
+            if notes:
+                self._know({client_notes.KEY: notes})
+        self.names = {int(row["client"]): str(row["name"]) for row in rows}
 
     def commit(
         self, round: int, seconds: float, facts: Mapping[str, float], arrays: Mapping[str, np.ndarray],
@@ -144,7 +150,7 @@ class RunWriter:
         """What the first event of a kind says."""
         query = "SELECT client, message FROM events WHERE kind = ? ORDER BY round, id LIMIT 1"
         rows = self._ledger.rows(query, (kind,))
-        return f"client {rows[0][0]}: {rows[0][1]}" if rows else None
+        return f"{called(rows[0][0], self.names.get(rows[0][0]))}: {rows[0][1]}" if rows else None
 
     def forget_after(self, round: int) -> None:
         """Drop the record of later rounds: they will be trained again."""

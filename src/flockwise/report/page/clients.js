@@ -21,6 +21,7 @@ function clientRows(run) {
     address: run.clients.address?.[i] ?? null,
     hour: run.clients.hour?.[i] ?? null,
     user: run.clients.user?.[i] ?? null,
+    ...Object.fromEntries(notesOf(run).map((note, n) => [`about${n}`, note.values[i] ?? null])),
   }));
 }
 
@@ -32,7 +33,12 @@ function moveCounts(run) {
   return moves;
 }
 
-function columnsOf(rows) {
+// What was told of clients beside their names: places, kinds, anything.
+function notesOf(run) {
+  return run.clients.about || [];
+}
+
+function columnsOf(run, rows) {
   const has = (key) => rows.some((row) => row[key] !== null && row[key] !== "");
   return [
     ["client", "id", true],
@@ -47,6 +53,7 @@ function columnsOf(rows) {
     ["address", "address"],
     ["hour", "hour", true],
     ["user", "user", true],
+    ...notesOf(run).map((note, n) => [`about${n}`, note.key, note.values.every((v) => typeof v !== "string")]),
   ].filter(([key]) => ["client", "name"].includes(key) || has(key));
 }
 
@@ -69,7 +76,7 @@ const clientsFigure = {
   note: () => "Click a name for the client's history in words.",
   csv(run) {
     const rows = clientRows(run),
-      columns = columnsOf(rows);
+      columns = columnsOf(run, rows);
     return [columns.map(([, words]) => words), ...rows.map((row) => columns.map(([key]) => row[key]))];
   },
   controls(card) {
@@ -91,9 +98,16 @@ const clientsFigure = {
   draw(card, run) {
     const all = clientRows(run),
       { sort, down, text, shown } = card.state,
-      columns = columnsOf(all);
+      columns = columnsOf(run, all);
     const words = (row) =>
-      [row.name, row.placeName, row.attacker, row.address ?? "", `#${row.client} group ${row.truth ?? ""}`]
+      [
+        row.name,
+        row.placeName,
+        row.attacker,
+        row.address ?? "",
+        `#${row.client} group ${row.truth ?? ""}`,
+        ...notesOf(run).map((_, n) => String(row[`about${n}`] ?? "")),
+      ]
         .join(" ")
         .toLowerCase();
     const found = text ? all.filter((row) => words(row).includes(text)) : all;
@@ -154,6 +168,8 @@ function clientCell(run, row, key, figure) {
   return el(
     "td",
     { class: figure ? "figure" : undefined },
-    key === "user" || key === "client" ? String(row[key] ?? "–") : short(row[key], key === "hour" ? 2 : 3),
+    key === "user" || key === "client" || key.startsWith("about")
+      ? String(row[key] ?? "–")
+      : short(row[key], key === "hour" ? 2 : 3),
   );
 }

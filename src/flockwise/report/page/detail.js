@@ -85,6 +85,11 @@ function factsOf(run, client) {
     row.user !== null && `user ${row.user}`,
   ].filter(Boolean);
   if (metadata.length) parts.push(`Its reports carry ${metadata.join(", ")}.`);
+  const told = notesOf(run)
+    .map((note, n) => [note.key, row[`about${n}`]])
+    .filter(([, value]) => value !== null)
+    .map(([key, value]) => `${key}: ${value}`);
+  if (told.length) parts.push(`${told.join("; ")}.`);
   return parts;
 }
 

@@ -1,0 +1,85 @@
+"""Tables of any library (pandas, polars, pyarrow, Hugging Face) as arrays: feature columns, and a target column."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flockwise.errors import InputError
+from flockwise.plugins import nearest
+
+
+def is_table(value: Any) -> bool:
+    """Whether this is a table: it knows the names of its columns, and gives a column by its name."""
+    return hasattr(value, "__getitem__") and (hasattr(value, "column_names") or hasattr(value, "columns"))
+
+
+def columns_of(table: Any) -> list[str]:
+    """The names of a table's columns."""
+    names = table.column_names if hasattr(table, "column_names") else table.columns
+    return [str(name) for name in names]
+
+
+def from_table(
+    table: Any, target: str | None, features: Sequence[str] | None, field: str
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """x, y and the names of the feature columns; one column of arrays (images, sequences) is taken as it is."""
+    names = columns_of(table)
+    if target is None:
+        raise InputError(
+            f"{field} = a table of {', '.join(names[:8])}: say which column is to be learned, as target=..."
+        )
+    chosen = (
+        [name for name in names if name != target] if features is None else [str(name) for name in features]
+    )
+    for name in (target, *chosen):
+        if name not in names:
+            raise InputError(f"{field} = a table without {name!r}: {nearest(name, names)}")
+    if target in chosen or not chosen:
+        raise InputError(
+            f"{field} features = {chosen}: must be other columns than the target {target!r}, at least one"
+        )
+    if hasattr(table, "with_format"):  # of Hugging Face: images and lists come as arrays
+        table = table.with_format("numpy")
+    y = _plain(table[target])
+    columns = [_plain(table[name]) for name in chosen]
+    if len(chosen) == 1 and len(columns[0]) and np.ndim(columns[0][0]) > 0:
+        return columns[0], y, ()
+    numbers = [
+        _numbers(column, f"{field} column {name!r}") for name, column in zip(chosen, columns, strict=True)
+    ]
+    whole = all(column.dtype.kind in "biu" for column in numbers)
+    return np.stack(numbers, axis=1).astype(np.int64 if whole else np.float32), y, tuple(chosen)
+
+
+def _plain(column: Any) -> NDArray[Any]:
+    if hasattr(column, "to_numpy"):
+        return np.asarray(column.to_numpy())
+    values = column if isinstance(column, np.ndarray) else list(column)
+    try:
+        return np.asarray(values)
+    except ValueError:  # of different lengths
+        held = np.empty(len(values), dtype=object)
+        held[:] = values
+        return held
+
+
+def _numbers(column: NDArray[Any], field: str) -> NDArray[Any]:
+    """A column of numbers; a value that is missing is NaN, which the data check finds."""
+    if column.ndim != 1:
+        raise InputError(f"{field} = an array a row: must be the only feature column, or numbers")
+    if column.dtype.kind in "biuf":
+        return column
+    if column.dtype.kind == "O":
+        column = np.array([np.nan if _is_missing(value) else value for value in column], dtype=object)
+        if all(isinstance(value, int | float | np.number | np.bool_) for value in column):
+            return column.astype(np.float64)
+    odd = next((value for value in column.tolist() if not isinstance(value, int | float)), column.dtype)
+    raise InputError(
+        f"{field} = {str(odd)[:40]!r}: must be numbers; encode it the same way for all clients, or leave it out of features"
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
