@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         similarity,
         splits,
         stages,
+        tasks,
     )  # fmt: skip
     from flockwise.aggregation import (
         Rule,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         mini_fl,
         strategy,
     )  # fmt: skip
+    from flockwise.tasks import Task
     from flockwise.training import SGD, Adam, AdamW, Optimizer
 
 _HOMES = {
@@ -77,20 +79,22 @@ _HOMES = {
     "flockwise.strategies": (
         "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
     ),
+    "flockwise.tasks": ("Task",),
     "flockwise.training": ("SGD", "Adam", "AdamW", "Optimizer"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = (
     "aggregation", "attacks", "clustering", "data", "metrics", "models", "schedules", "similarity", "splits", "stages",
+    "tasks",
 )  # fmt: skip
 
 __all__ = [
     "SGD", "Adam", "AdamW", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow",
     "Leiden", "Local", "Louvain", "Method", "Optimizer", "Progress", "Report", "Rule", "Run", "Server", "Setting",
-    "State", "aggregation", "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering",
+    "State", "Task", "aggregation", "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering",
     "communities", "custom", "data", "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum",
     "list_runs", "load_config", "load_model", "mean", "median", "metrics", "mini_fl", "models", "multi_krum",
-    "norm_bound", "open_run", "resume", "run", "schedules", "similarity", "splits", "stages", "strategy",
+    "norm_bound", "open_run", "resume", "run", "schedules", "similarity", "splits", "stages", "strategy", "tasks",
     "trimmed_mean",
 ]  # fmt: skip
 

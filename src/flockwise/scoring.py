@@ -4,6 +4,7 @@ Clients tell scores as the task names them, an error as an error. Whoever compar
 accuracy and error go through the same stages.
 """
 
+import json
 import math
 from dataclasses import dataclass
 from typing import Literal
@@ -43,16 +44,10 @@ class Scoring:
 
     def fault(self, value: object) -> str | None:
         """Why this cannot be a score; None if it can. NaN is one: nothing to measure on."""
-        if not isinstance(value, float):
-            return f"{self.name} must be a number"
-        if math.isnan(value):
-            return None
         low, high = max(self.low, -LARGEST), min(self.high, LARGEST)
-        return (
-            None
-            if low <= value <= high
-            else f"{self.name} = {value:.6g}: must lie between {low:g} and {high:g}"
-        )
+        if isinstance(value, float) and (low <= value <= high or math.isnan(value)):
+            return None
+        return f"{self.name} = {value!s:.20}: must lie between {low:g} and {high:g}"
 
     def quality(self, score: float) -> float:
         """A number that is larger for a better score."""
@@ -85,5 +80,25 @@ class Scoring:
             return False  # without an end there is no share of anything
         return ratio * abs(own - end) > abs(best - end)
 
+    @property
+    def plural(self) -> str:
+        """Several of them."""
+        return f"{self.name[:-1]}ies" if self.name.endswith("y") else f"{self.name}s"
+
+    def written(self) -> str:
+        """As a run's record has it; a bound that is not there is null."""
+        bounds = [bound if math.isfinite(bound) else None for bound in (self.low, self.high)]
+        return json.dumps([self.name, self.better, *bounds])
+
 
 ACCURACY = Scoring()
+
+
+def read_scoring(text: str) -> Scoring:
+    """What `Scoring.written` wrote; accuracy where nothing sensible is written."""
+    try:
+        name, better, low, high = json.loads(text)
+        bounds = [-math.inf if low is None else float(low), math.inf if high is None else float(high)]
+        return Scoring(str(name)[:40], better, *bounds)
+    except (ValueError, TypeError, InputError, RecursionError):
+        return ACCURACY

@@ -16,6 +16,7 @@ from flockwise.schedules import Schedule, schedules_from
 from flockwise.splits import SPLITS
 from flockwise.splits.contract import GIVEN as GIVEN_TO_SPLITS
 from flockwise.strategies import Method, find_strategy
+from flockwise.tasks import Task, find_task
 
 Resolve = Callable[[Config, Path | None], Config]
 OPTIMIZERS = ("sgd", "adam", "adamw")
@@ -25,7 +26,7 @@ _SCHEDULES = ("schedule", "step_schedule")
 def resolve(config: Config, directory: Path | None) -> Config:
     """The config with all options of its pieces; ConfigError with a line per fault if it cannot be run."""
     faults: list[str] = []
-    for step in (_data, _split, _model, _training, _aggregation, _strategy, _attack, _faults):
+    for step in (_data, _split, _model, _task, _training, _aggregation, _strategy, _attack, _faults):
         try:
             config = step(config, directory)
         except PluginError as error:
@@ -110,6 +111,28 @@ def _model(config: Config, directory: Path | None) -> Config:
     return _with(
         config, "model", resolved(function, config.model.parameters, first_parameters(function, 2), "model.")
     )
+
+
+def _task(config: Config, directory: Path | None) -> Config:
+    if config.task.name == OWN:
+        return config
+    made = task_of(config, directory)
+    options = dict(made.options) if made.name != OWN else config.task.parameters
+    named = made.name if made.name != OWN else config.task.name
+    return config.model_copy(update={"task": type(config.task).model_validate({**options, "name": named})})
+
+
+def task_of(config: Config, directory: Path | None) -> Task:
+    """The task of a config."""
+    if config.task.name == OWN:
+        raise ConfigError(
+            "task.name = 'own': this run was given its task in Python; pass it again, as in "
+            "flockwise.resume(path, task=...)"
+        )
+    try:
+        return find_task(config.task.name, config.task.parameters, directory)
+    except InputError as error:
+        raise ConfigError(f"task: {error}") from error
 
 
 def _training(config: Config, directory: Path | None) -> Config:

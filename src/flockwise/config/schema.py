@@ -12,6 +12,7 @@ from flockwise.registry import Piece
 from flockwise.schedules import SCHEDULES
 from flockwise.splits import SPLITS
 from flockwise.strategies import STRATEGIES
+from flockwise.tasks import TASKS
 
 _OWN = {"type": "string", "pattern": ":"}  # a user's own piece, module:name
 
@@ -23,6 +24,7 @@ def schema() -> dict[str, Any]:
     for name, pieces in {
         "Split": SPLITS, "StrategySection": STRATEGIES, "Aggregation": RULES, "PreAggregation": PRE_AGGREGATIONS,
         "Attack": ATTACKS, "Model": MODELS, "ScheduleSection": SCHEDULES,
+        "TaskSection": TASKS,
     }.items():  # fmt: skip
         sections[name] = _named(sections[name], pieces)  # type: ignore[arg-type]
     _none_in_words(whole)

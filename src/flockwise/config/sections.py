@@ -65,6 +65,12 @@ class Model(OpenSection):
     )
 
 
+class TaskSection(OpenSection):
+    """What models are to learn, and how good they are at it; the task's own options stand beside the name."""
+
+    name: str = Field("classification", description="see `flockwise list tasks`, or module:name")
+
+
 class ScheduleSection(OpenSection):
     """How the learning rate changes; the schedule's own parameters stand beside the name."""
 
@@ -219,6 +225,7 @@ class Config(Section):
     data: Data = Field(default_factory=Data)
     split: Split = Field(default_factory=Split)
     model: Model = Field(default_factory=Model)
+    task: TaskSection = Field(default_factory=TaskSection)
     training: Training = Field(default_factory=Training)
     sampling: Sampling = Field(default_factory=Sampling)
     strategy: StrategySection = Field(default_factory=StrategySection)

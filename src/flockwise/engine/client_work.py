@@ -17,6 +17,7 @@ from flockwise.models.layout import Layout
 from flockwise.models.travel import EVERYTHING, Travel
 from flockwise.rng import generator
 from flockwise.stages.report import Report
+from flockwise.tasks import Task, classification
 from flockwise.training import Recipe, choose_trainer
 from flockwise.types import Models, Vector
 
@@ -58,6 +59,7 @@ class ClientWork:
         EVERYTHING  # patterns of the tensors that are sent; the others stay with the client
     )
     source: Source | None = None
+    task: Task = field(default_factory=classification)
 
     def __post_init__(self) -> None:
         self._cache: OrderedDict[tuple[int, str, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
@@ -69,7 +71,13 @@ class ClientWork:
         self.first = self.travel.layout.read(self.module)  # the whole model as it is before training
         tokens = self.federation.dataset.tokens
         self._trainer, self.why = choose_trainer(
-            self.module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer, tokens=tokens
+            self.module,
+            self.sample_shape,
+            self.recipe,
+            device=self.device,
+            prefer=self.prefer,
+            tokens=tokens,
+            task=self.task,
         )
 
     @property
@@ -77,6 +85,11 @@ class ClientWork:
         """(channels, height, width) of images; of other samples, the shape they have."""
         shape = self.federation.dataset.x.shape[1:]
         return (shape[2], shape[0], shape[1]) if len(shape) == 3 else tuple(shape)
+
+    @property
+    def columns(self) -> int:
+        """How many numbers a test has: the score, the loss, the task's other metrics."""
+        return 2 + len(self.task.others)
 
     def samples(self, client: int, round: int) -> int:
         """How many samples the client trains on."""
@@ -116,29 +129,28 @@ class ClientWork:
         return origin(shard.address, shard.hour, shard.user)
 
     def _best(self, candidates: Models, x: np.ndarray, y: np.ndarray) -> int:
-        losses = [self._trainer.losses(model, x, y)[0] for model in candidates]
+        lengths = np.array([len(y)])
+        losses = [self._trainer.measures(model, x, y, lengths)[0, 1] for model in candidates]
         return int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
 
-    def score(self, client: int, part: str, round: int, model: Vector) -> tuple[float, float]:
-        """Accuracy and mean loss of a model on a client's part; NaN where it holds no data."""
+    def score(self, client: int, part: str, round: int, model: Vector) -> np.ndarray:
+        """Score, mean loss and the task's other metrics of a model on a client's part; NaN where it holds no data."""
         x, y = self.data(client, part, round)
         if part == "test" and not len(
             y
         ):  # a client that brought no test data is judged on its validation data
             x, y = self.data(client, "validation", round)
         if not len(y):
-            return float("nan"), float("nan")
-        loss, correct = self._trainer.losses(model, x, y)
-        return correct / len(y), loss
+            return np.full(self.columns, np.nan)
+        row: np.ndarray = self._trainer.measures(model, x, y, np.array([len(y)]))[0]
+        return row
 
-    def score_many(self, clients: list[int], round: int, model: Vector) -> tuple[np.ndarray, np.ndarray]:
-        """Accuracy and mean loss of one model on the test data of several clients, client by client."""
+    def score_many(self, clients: list[int], round: int, model: Vector) -> np.ndarray:
+        """The same of one model on the test data of several clients, one a row."""
         x, y, lengths = self._test_data(tuple(clients), round)
         if not len(y):
-            return np.full(len(clients), np.nan), np.full(len(clients), np.nan)
-        losses, correct = self._trainer.losses_each(model, x, y, lengths)
-        empty = lengths == 0
-        return np.where(empty, np.nan, correct / np.maximum(lengths, 1)), np.where(empty, np.nan, losses)
+            return np.full((len(clients), self.columns), np.nan)
+        return self._trainer.measures(model, x, y, lengths)
 
     def _test_data(self, clients: tuple[int, ...], round: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Test data of several clients end to end; the same clients are asked for round after round."""

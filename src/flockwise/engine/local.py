@@ -59,7 +59,7 @@ class LocalEngine(Engine):
         )  # seconds a sample in training, the best seen: loads and first uses slow others
         self._test_pace = float("inf")  # likewise in testing
         self._test_sizes = np.array([work.tested(client) for client in range(clients)])
-        self._results = Arena(clients, 2, np.float64)  # accuracy and loss of each client's last test
+        self._results = Arena(clients, work.columns, np.float64)  # of each client's last test
         self._tested_with = np.full(clients, -1)  # twice the version of its model, plus 1 on later data
         self._pool = Pool(self.workers, self._handle) if self.workers > 1 else None
 
@@ -106,7 +106,7 @@ class LocalEngine(Engine):
             Scores(
                 a["client"],
                 plan.round,
-                tuple(_from_json(a["accuracies"])),
+                tuple(_from_json(a["scores"])),
                 a["samples"],
                 tuple(_from_json(a["losses"])),
             )
@@ -135,7 +135,7 @@ class LocalEngine(Engine):
         for answer in [*map(self._handle, jobs[:here]), *answers]:  # the results are in shared memory
             self._test_pace = min(self._test_pace, answer["seconds"] / max(answer["samples"], 1))
         self._tested_with = wanted
-        return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
+        return self._evaluation()
 
     def _evaluate_each(self, round: int, rows: Rows) -> Evaluation:
         """Where a part of the model is each client's own, no two of them have the same."""
@@ -145,7 +145,11 @@ class LocalEngine(Engine):
         ]
         for _ in self._run(jobs):  # the results are in shared memory
             pass
-        return Evaluation(self._results.rows[:, 0].copy(), self._results.rows[:, 1].copy())
+        return self._evaluation()
+
+    def _evaluation(self) -> Evaluation:
+        score, loss, *others = self._results.rows.T.copy()
+        return Evaluation(score, loss, dict(zip(self._work.task.others, others, strict=True)))
 
     def kept(self) -> Mapping[str, np.ndarray]:
         """What of their models clients keep to themselves."""
@@ -211,7 +215,7 @@ class LocalEngine(Engine):
         if kind == "validate":
             scores = [work.score(client, "validation", round, model) for model in candidates]
             samples = len(work.data(client, "validation", round)[1])
-            return {"client": client, "accuracies": _to_json(s[0] for s in scores),
+            return {"client": client, "scores": _to_json(s[0] for s in scores),
                     "losses": _to_json(s[1] for s in scores), "samples": samples}  # fmt: skip
         started = time.perf_counter()
         result = work.train(client, round, candidates)
@@ -243,8 +247,9 @@ class LocalEngine(Engine):
 
     def _test(self, job: Job) -> Job:
         started, clients = time.perf_counter(), job["clients"]
-        results = self._work.score_many(clients, job["round"], self._models.rows[job["row"]])
-        self._results.rows[clients] = np.stack(results, axis=1)
+        self._results.rows[clients] = self._work.score_many(
+            clients, job["round"], self._models.rows[job["row"]]
+        )
         samples = int(self._test_sizes[clients].sum())
         return {"samples": samples, "seconds": time.perf_counter() - started}
 

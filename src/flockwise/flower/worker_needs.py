@@ -30,7 +30,7 @@ def check_nodes_can(work: ClientWork) -> None:
     if work.source is None:
         raise ConfigError("engine: nodes need a config that names data and model")
     config = parse_config(work.source.config, directory=work.source.directory)
-    for section in ("data", "model", "attack"):
+    for section in ("data", "model", "task", "attack"):
         if getattr(config, section).name == OWN:
             raise ConfigError(
                 f"{section}.name = 'own': Flower nodes need it by name, such as module:function"

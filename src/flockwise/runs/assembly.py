@@ -26,6 +26,7 @@ from flockwise.server import Gate, Server
 from flockwise.stages.method import Method
 from flockwise.stages.stage import Setting
 from flockwise.stages.state import State
+from flockwise.tasks import Task
 from flockwise.training import Recipe
 from flockwise.types import Models
 
@@ -43,6 +44,7 @@ class Brought:
     attack: Attack | None = None
     engine: Engine | Opener | None = None
     recipe: Recipe | None = None
+    task: Task | None = None
 
 
 @dataclass(frozen=True)
@@ -80,14 +82,16 @@ def assemble(
         adversary=adversary,
         report=method.report,
         recipe=brought.recipe,
+        task=brought.task,
     )
     first = first_models(config, work, method, directory, brought.model)
     _finite(work)
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)
     travel, cap = work.travel, config.gate.weight_cap
-    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap)
-    gate = Gate(work.travel.size, config.gate.max_norm)
+    scoring = work.task.scoring
+    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap, scoring)
+    gate = Gate(work.travel.size, config.gate.max_norm, scoring=scoring)
     server = Server(method, first, work.federation.clients, setting=setting, gate=gate, state=state)
     engine = brought.engine or engine_of(config, directory, data)
     if not isinstance(engine, Engine):
@@ -113,7 +117,7 @@ def first_models(
         return np.stack(
             [travel.part(m) for m in initial_models(layout.entries, work.first, method.models, rng)]
         )
-    make = model_factory(config, work.federation, directory, model)
+    make = model_factory(config, work.federation, directory, model, work.task)
     seeds = [derived_seed(config.seed, "model", i) for i in range(1, method.models)]
     return np.stack([travel.part(m) for m in (work.first, *(layout.read(make(seed)) for seed in seeds))])
 

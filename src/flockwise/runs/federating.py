@@ -13,6 +13,7 @@ from torch import nn
 from flockwise import plugins
 from flockwise.attacks import DataAttack, UpdateAttack
 from flockwise.config import Config
+from flockwise.config.resolving import task_of
 from flockwise.data import DATASETS, Dataset, Federation, load
 from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.engine.client_work import ClientWork, Source
@@ -21,8 +22,10 @@ from flockwise.models import MODELS, build
 from flockwise.rng import derived_seed
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.recipes import recipe_of
+from flockwise.runs.targets import check_data, outputs_of
 from flockwise.splits import SPLITS
 from flockwise.stages.report import Report
+from flockwise.tasks import Task
 from flockwise.training import Recipe
 
 OwnModel = (
@@ -33,12 +36,14 @@ OwnModel = (
 def make_work(
     config: Config, directory: Path | None, data: Path | None, *, federation: Federation | None = None,
     model: OwnModel | None = None, adversary: Adversary | None = None, report: Report | None = None,
-    recipe: Recipe | None = None,
+    recipe: Recipe | None = None, task: Task | None = None,
 ) -> ClientWork:  # fmt: skip
     """All that is needed to do any client's work, on whatever machine."""
     federation = federation or make_federation(config, directory, data)
     federation, root = set_root_aside(federation, config.root.samples, config.seed)
-    first = model_factory(config, federation, directory, model)(derived_seed(config.seed, "model"))
+    learned = task or task_of(config, directory)
+    check_data(learned, federation.dataset)
+    first = model_factory(config, federation, directory, model, learned)(derived_seed(config.seed, "model"))
     attack = adversary.attack if adversary else None
     poison = dict.fromkeys(adversary.clients, attack) if adversary and isinstance(attack, DataAttack) else {}
     # What attackers that know nothing send does not depend on any training.
@@ -53,7 +58,7 @@ def make_work(
     return ClientWork(
         federation, first, recipe_of(config, directory, recipe), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
-        report, tuple(config.model.travels), Source(config.written(), directory, data),
+        report, tuple(config.model.travels), Source(config.written(), directory, data), learned,
     )  # fmt: skip
 
 
@@ -89,14 +94,18 @@ def _dataset(name: str, where: Path | None, directory: Path | None) -> Dataset:
 
 
 def model_factory(
-    config: Config, federation: Federation, directory: Path | None, model: OwnModel | None = None
+    config: Config,
+    federation: Federation,
+    directory: Path | None,
+    model: OwnModel | None = None,
+    task: Task | None = None,
 ) -> Callable[[int], nn.Module]:
     """A function from a seed to the model that clients train."""
     if isinstance(model, nn.Module):
         return lambda seed: model
     shape = federation.dataset.x.shape[1:]
     image = (shape[2], shape[0], shape[1]) if len(shape) == 3 else (1, 1, int(np.prod(shape)))
-    classes = federation.dataset.classes
+    classes = outputs_of(task or task_of(config, directory), federation.dataset)
     if model is not None:
         wanted = (image, classes) if _takes_two(model) else ()
         return lambda seed: _seeded(model, wanted, seed)

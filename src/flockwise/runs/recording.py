@@ -28,12 +28,12 @@ def recorded(
     honest = np.ones(len(flock), dtype=bool)
     honest[list(attackers)] = False
     if tested is not None:
-        facts |= accuracy_facts(tested.accuracy, tested.loss, honest & (apart == FREE))
-        everyone = tested.accuracy[honest]  # those set apart by mistake count too
+        facts |= accuracy_facts(tested.score, tested.loss, honest & (apart == FREE))
+        everyone = tested.score[honest]  # those set apart by mistake count too
         if (apart[honest] != FREE).any() and np.isfinite(everyone).any():
             facts["accuracy_honest"] = float(np.nanmean(everyone))
         arrays |= {
-            "accuracy": tested.accuracy.astype(np.float32),
+            "accuracy": tested.score.astype(np.float32),
             "test_loss": tested.loss.astype(np.float32),
         }
     facts |= truth_facts(flock, apart, truth, attackers)

@@ -17,9 +17,11 @@ from flockwise.config.reading import said_config
 from flockwise.engine import Engine, Evaluation, Opener
 from flockwise.errors import ConfigError, EngineError, InputError, RunError
 from flockwise.messages import Event, RoundRecord
+from flockwise.options import written
 from flockwise.runs.assembly import Brought, Parts, assemble
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.loop import Loop, Progress
+from flockwise.runs.naming import as_quality, named
 from flockwise.runs.objects import config_of, merged
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.recording import recorded
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from flockwise.attacks import Attack
     from flockwise.data import Federation
+    from flockwise.tasks import Task
     from flockwise.training import Recipe
 
 Callback = Callable[[Progress], object]
@@ -47,6 +50,7 @@ def run(
     *,
     model: "nn.Module | Callable[..., nn.Module] | None" = None,
     training: "Recipe | None" = None,
+    task: "Task | str | None" = None,
     attack: "Attack | None" = None,
     rounds: int | None = None,
     seed: int | None = None,
@@ -68,7 +72,8 @@ def run(
 
     `clients` and `model` bring your own data and module; `rounds`, `seed`, `fraction` (of the clients, a round) and
     further sections of a config (`checkpoint={"every": 5}`) say the rest; `travels` names the tensors that are sent, if
-    not all are. `engine` trains: this machine, if not given.
+    not all are; `task` is what models learn, if it is not classification (`fw.tasks.regression()`, or a name).
+    `engine` trains: this machine, if not given.
     `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
     resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.
     """
@@ -78,8 +83,10 @@ def run(
         )
     beside = Path(what).parent if isinstance(what, str | Path) else Path.cwd()
     folder = beside if directory is None else Path(directory)
-    brought = Brought(clients, model, what if isinstance(what, Method) else None, attack, engine, training)
-    given = dict(sections)
+    brought = Brought(
+        clients, model, what if isinstance(what, Method) else None, attack, engine, training, _task(task)
+    )
+    given = dict(sections) if task is None else merged(sections, {"task": _task_section(task)})
     for section, field, value in (
         (None, "rounds", rounds),
         ("sampling", "fraction", fraction),
@@ -104,11 +111,11 @@ def resume(
     model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
     attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
     stop: Callable[[], bool] = lambda: False, rounds: int | None = None, workers: int | None = None,
-    training: "Recipe | None" = None,
+    training: "Recipe | None" = None, task: "Task | None" = None,
 ) -> Run:  # fmt: skip
     """Go on with a run from its newest whole checkpoint, to the same bits as if nothing had happened.
 
-    A run that was given its data, module, method, attack or optimiser in Python must be given the same again.
+    A run that was given its data, module, method, attack, task or optimiser in Python must be given the same again.
     """
     path = Path(path)
     found = open_run(path)
@@ -126,7 +133,7 @@ def resume(
         raise RunError(f"{path}: this fork was stopped while it was being made; delete it and fork again")
     state = state_of(newest.arrays, path) if newest.arrays else None
     # Nothing of the record is touched before it is clear that the run can go on.
-    brought = Brought(clients, model, method, attack, engine, training)
+    brought = Brought(clients, model, method, attack, engine, training, task)
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     try:
         with reopen_run(path, _policy(config)) as writer:
@@ -148,6 +155,7 @@ def fork(
     model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
     attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
     stop: Callable[[], bool] = lambda: False, training: "Recipe | None" = None,
+    task: "Task | None" = None,
 ) -> Run:  # fmt: skip
     """Start a new run from a checkpoint of another one, with another method, rule or training from there on."""
     parent = open_run(path)
@@ -167,7 +175,7 @@ def fork(
         )
     saved = parent.checkpoint(at)
     target = Path(out) if out is not None else new_run_path(config)
-    brought = Brought(clients, model, method, attack, engine, training)
+    brought = Brought(clients, model, method, attack, engine, training, task)
     state = state_of(saved, Path(path))
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     about = {**environment(config, directory), "parent": str(Path(path).resolve()), "forked_at": at}
@@ -204,9 +212,13 @@ def _loop(
         ground_truth(federation or work.federation, attackers) for federation in (work.federation, work.later)
     ]
 
+    honest = ~np.isin(np.arange(work.federation.clients), list(attackers))
+
     def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
         drifted = work.later is not None and closed.round >= config.faults.drift_round
-        full = recorded(closed, tested, truth[drifted], attackers, events)
+        turned = None if tested is None else as_quality(tested, work.task.scoring)
+        full = recorded(closed, turned, truth[drifted], attackers, events)
+        full = named(full, work.task.scoring, tested, honest)
         if not work.recipe.schedule:
             return full
         return replace(full, facts={**full.facts, "learning_rate": work.recipe.at(closed.round).rate})
@@ -225,7 +237,7 @@ def _other_trainer(found: Run, parts: Parts) -> list[Event]:
 
 
 def _told_clients(writer: RunWriter, parts: Parts) -> None:
-    writer.about(trainer=parts.work.why)
+    writer.about(trainer=parts.work.why, scoring=parts.work.task.scoring.written())
     writer.clients(parts.engine.clients() or client_rows(parts))
 
 
@@ -253,6 +265,14 @@ def _as_config(
     if brought.model is not None:
         content = merged(content, {"model": {"name": "own"}})
     return parse_config(content, overrides, directory)
+
+
+def _task(said: "Task | str | None") -> "Task | None":
+    return None if isinstance(said, str) else said
+
+
+def _task_section(said: "Task | str") -> dict[str, Any]:
+    return {"name": said} if isinstance(said, str) else written(said.section())
 
 
 def ground_truth(federation: "Federation", attackers: frozenset[int]) -> np.ndarray | None:
@@ -301,7 +321,7 @@ def new_run_path(config: Config, folder: Path = Path("runs")) -> Path:
 
 def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.ndarray]) -> None:
     """Copy the record of the rounds before the fork."""
-    names = {"accuracy", "flock", "apart", "trained", "loss", "similarity", "map"}
+    names = {parent.scoring.name, "flock", "apart", "trained", "loss", "similarity", "map"}
     arrays = {name: dict(zip(*[part.tolist() if i == 0 else part for i, part in enumerate(parent.array(name))], strict=True))
               for name in names}  # fmt: skip
     policy, writer.policy = writer.policy, replace(writer.policy, every=10**9, at=frozenset())

@@ -16,6 +16,7 @@ import numpy as np
 
 from flockwise.errors import InputError
 from flockwise.messages import Event, Plan, Scores
+from flockwise.scoring import ACCURACY, Scoring
 from flockwise.stages.batch import Batch
 from flockwise.stages.state import State
 from flockwise.types import Mask, Vector
@@ -33,6 +34,7 @@ class Setting:
     layers: Layers = ()
     learned: Layers = ()  # the numbers that training moves, as spans; (): all. Statistics of batches are not learned
     weight_cap: float | None = 5.0  # of a flock's median sample count: no client counts for more
+    scoring: Scoring = ACCURACY  # how models are compared
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from flockwise.errors import InputError, RunError
 from flockwise.messages import Event
+from flockwise.scoring import Scoring, read_scoring
 from flockwise.store import client_notes, files
 from flockwise.store.checkpoint import checkpoint_path, read_checkpoint
 from flockwise.store.client_notes import called, read_notes
@@ -110,6 +111,11 @@ class Run:
     def glance(self) -> list[str]:
         """The same, but of the record of rounds, which takes longest."""
         return find_damage(self.path, rounds=False)
+
+    @property
+    def scoring(self) -> Scoring:
+        """What the run's task compares models by: the name of a fact, and which way is better."""
+        return read_scoring(self.about.get("scoring", ""))
 
     @property
     def state(self) -> str:
