@@ -21,7 +21,7 @@ LAYERS = [
     {"engine"},
     {"report", "export"},
     {"runs"},
-    {"flower", "dashboard", "study"},
+    {"flower", "dashboard", "studies"},
     {"papers", "testing"},
     {"cli"},
     {"__main__", "__init__"},

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         mini_fl,
         strategy,
     )  # fmt: skip
+    from flockwise.studies import Study, study
     from flockwise.tasks import Task
     from flockwise.training import SGD, Adam, AdamW, Optimizer
 
@@ -76,6 +77,7 @@ _HOMES = {
     "flockwise.runs": ("Progress", "Run", "fork", "list_runs", "load_model", "open_run", "resume", "run"),
     "flockwise.server": ("Gate", "Server"),
     "flockwise.stages": ("Method", "Report", "Setting", "State"),
+    "flockwise.studies": ("Study", "study"),
     "flockwise.strategies": (
         "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
     ),
@@ -91,11 +93,11 @@ _MODULES = (
 __all__ = [
     "SGD", "Adam", "AdamW", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow",
     "Leiden", "Local", "Louvain", "Method", "Optimizer", "Progress", "Report", "Rule", "Run", "Server", "Setting",
-    "State", "Task", "aggregation", "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering",
-    "communities", "custom", "data", "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum",
-    "list_runs", "load_config", "load_model", "mean", "median", "metrics", "mini_fl", "models", "multi_krum",
-    "norm_bound", "open_run", "resume", "run", "schedules", "similarity", "splits", "stages", "strategy", "tasks",
-    "trimmed_mean",
+    "State", "Study", "Task", "aggregation", "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl",
+    "clustering", "communities", "custom", "data", "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median",
+    "ifca", "krum", "list_runs", "load_config", "load_model", "mean", "median", "metrics", "mini_fl", "models",
+    "multi_krum", "norm_bound", "open_run", "resume", "run", "schedules", "similarity", "splits", "stages",
+    "strategy", "study", "tasks", "trimmed_mean",
 ]  # fmt: skip
 
 

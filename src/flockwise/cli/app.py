@@ -15,6 +15,7 @@ COMMANDS = {  # each in the file of its name
     "run": "Run a config.",
     "resume": "Go on with a run after a stop or a crash.",
     "fork": "Start a new run from a checkpoint of another.",
+    "study": "Carry out a whole table of runs from one file.",
     "new": "Write a commented config to start from.",
     "runs": "List runs with state, round and accuracy.",
     "show": "Show one run in the terminal.",

@@ -114,6 +114,6 @@ class _Rounds:
             return
         self._said = now
         line = f"{cell.table}: {cell.name}: round {progress.round} of {progress.rounds}"
-        if "accuracy" in progress.facts:
-            line += f", accuracy {progress.facts['accuracy']:.3f}"
+        if progress.score in progress.facts:
+            line += f", {progress.score} {progress.facts[progress.score]:.3f}"
         click.echo(f"\r\x1b[K{line}" if terminal else line, nl=not terminal, err=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flockwise.numbers import number_of
 from flockwise.terminal import printable
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Watch:
             if event.kind in LOUD:
                 who = f" ({_called(event.client, progress.names)})" if event.client is not None else ""
                 self._say(f"round {progress.round}: {event.kind}: {printable(event.message)}{who}")
-        line = _numbers(progress.facts)
+        line = _numbers(progress.facts, progress.score)
         if self._bar:
             if self._task is None:
                 self._task = self._bar.add_task("", total=progress.rounds, completed=progress.round - 1)
@@ -96,15 +97,15 @@ class Watch:
         else:
             done = progress.round - self._first_round + 1
             left = (time.perf_counter() - self._started) / done * (progress.rounds - progress.round)
-            self._say(f"round {progress.round}/{progress.rounds}  {line}  {_duration(left)} left")
+            self._say(f"round {progress.round}/{progress.rounds}  {line}  {duration(left)} left")
 
     def summary(self, run: Any) -> None:
         """What came of it."""
         if self._json or self._quiet:
             return
         facts = {name: values[-1] for name, values in run.facts.items() if len(values)}
-        took = _duration(float(run.seconds.sum()))
-        click.echo(f"{run.state}: {len(run.rounds)} rounds in {took}, {_numbers(facts)}")
+        took = duration(float(run.seconds.sum()))
+        click.echo(f"{run.state}: {len(run.rounds)} rounds in {took}, {_numbers(facts, run.scoring.name)}")
         click.echo(f"run: {run.path}")
 
     def _say(self, text: str) -> None:
@@ -142,10 +143,11 @@ def _called(client: int, names: Any) -> str:
     return printable(called(client, names.get(client)))
 
 
-def _numbers(facts: Any) -> str:
+def _numbers(facts: Any, score: str) -> str:
     parts = []
-    if "accuracy" in facts and facts["accuracy"] == facts["accuracy"]:
-        parts.append(f"accuracy {facts['accuracy']:.3f} (worst {facts['accuracy_worst']:.3f})")
+    if score in facts and facts[score] == facts[score]:
+        title, worst = number_of(score).title, facts.get(f"{score}_worst", float("nan"))
+        parts.append(f"{title} {facts[score]:.3f} (worst {worst:.3f})")
     parts.append(f"flocks {int(facts.get('flocks', 1))}")
     if facts.get("apart"):
         parts.append(f"set apart {int(facts['apart'])}")
@@ -154,7 +156,8 @@ def _numbers(facts: Any) -> str:
     return "  ".join(parts)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds in words."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -20,11 +20,12 @@ def run_row(path: Path, found: "Run | Exception") -> dict[str, Any]:
     last = {name: float(values[-1]) for name, values in found.facts.items() if len(values)}
     known = {name: value for name, value in last.items() if value == value}
     counts = {name: int(known[name]) if name in known else None for name in ("flocks", "apart")}
+    score = found.scoring.name
     return {
         "run": str(path), "state": found.state, "strategy": found.config.get("strategy", {}).get("name"),
         "data": found.config.get("data", {}).get("name"),
         "round": f"{int(found.rounds[-1]) if len(found.rounds) else 0}/{found.goal}",
-        "accuracy": known.get("accuracy"), **counts,
+        score: known.get(score), **counts,
     }  # fmt: skip
 
 
@@ -48,9 +49,9 @@ def client_table(found: "Run") -> list[dict[str, Any]]:
 
 
 def echo_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    """The rows in columns, below the names of the first one's fields."""
-    names = list(rows[0])
-    lines = [names, *([cell(row[name]) for name in names] for row in rows)]
+    """The rows in columns, below the names of their fields; a row that does not have one shows a dash."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = [names, *([cell(row.get(name)) for name in names] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         click.echo("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())

@@ -30,6 +30,7 @@ class Progress:
     engine: str
     path: Path
     names: Mapping[int, str] = field(default_factory=dict)  # of clients
+    score: str = "accuracy"  # the fact by which models are compared
 
 
 class Unanswered(EngineError):
@@ -149,8 +150,9 @@ class Loop:
     def _told(self, full: RoundRecord, rounds: int, seconds: float) -> None:
         if self.on_round:
             describe, path, names = self.engine.describe(), self.writer.path, self.writer.names
+            score = self.server.setting.scoring.name
             self.on_round(
-                Progress(full.round, rounds, full.facts, full.events, seconds, describe, path, names)
+                Progress(full.round, rounds, full.facts, full.events, seconds, describe, path, names, score)
             )
 
     def _stopped(self, events: list[Event], why: str) -> str:

@@ -15,9 +15,12 @@ from typing import Any
 from flockwise.config import Config, parse_config
 from flockwise.errors import FlockwiseError
 from flockwise.store.files import write_atomically
-from flockwise.study.cells import Cell
+from flockwise.studies.cells import Cell
 
 _LEFT_OUT = ("engine", "checkpoint", "name")  # sections that do not change a run's numbers
+_LIST = re.compile(r"\[[^\[\]{}]*\]")  # of numbers: on one line
+_NOTHING: tuple[object, ...] = ({}, [], "", None)
+_ALWAYS = ("study", "table", "cell", "seed", "clean")
 FORMAT = 1
 
 
@@ -115,13 +118,16 @@ def current(results: Iterable[Result], cells: Iterable[Cell], directory: Path | 
 
 def write_result(folder: Path, result: Result, mark: str) -> Path:
     """Write it whole or not at all, beside what is there already."""
-    place = folder / slug(result.scale or "results") / slug(result.table or "table")
+    place = folder.joinpath(*(slug(part) for part in (result.scale, result.table) if part))
     place.mkdir(parents=True, exist_ok=True)
     stem = f"{slug(result.cell)}-seed{result.seed}-{mark}"
     names = (f"{stem}.json" if number == 1 else f"{stem}-{number}.json" for number in range(1, 10_000))
     path = next(place / name for name in names if not (place / name).exists())
-    content = {name: value for name, value in asdict(result).items() if value not in ({}, [], "", None)}
-    write_atomically(path, (json.dumps(content, indent=1) + "\n").encode())
+    content = {
+        name: value for name, value in asdict(result).items() if name in _ALWAYS or value not in _NOTHING
+    }
+    text = _LIST.sub(lambda found: " ".join(found[0].split()), json.dumps(content, indent=1))
+    write_atomically(path, (text + "\n").encode())
     return path
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from flockwise.config import Config, parse_config
 from flockwise.config.reading import with_settings
 from flockwise.errors import ConfigError, FlockwiseError
-from flockwise.study.file import Axis, Fork, RoundOf, Settings, StudyFile, Table, Where
+from flockwise.studies.file import Axis, Fork, RoundOf, Settings, StudyFile, Table, Where
 
 _ROUND = re.compile(r"^\s*([A-Za-z_][\w.]*)\s*(?:([+-])\s*(\d+))?\s*$")
 

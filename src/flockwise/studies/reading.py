@@ -9,10 +9,10 @@ import numpy as np
 from flockwise.errors import ConfigError
 from flockwise.numbers import NUMBERS, number_of
 from flockwise.plugins import nearest
-from flockwise.study.cells import Cell
-from flockwise.study.file import NumberSpec, Table
-from flockwise.study.finished import Finished, curve_at, own_reader, statistic
-from flockwise.study.results import Result
+from flockwise.studies.cells import Cell
+from flockwise.studies.file import NumberSpec, Table
+from flockwise.studies.finished import Finished, curve_at, own_reader, statistic
+from flockwise.studies.results import Result
 
 CURVES = (
     "accuracy", "accuracy_taking_part", "accuracy_worst", "accuracy_worst_group", "test_loss", "flocks", "ari",

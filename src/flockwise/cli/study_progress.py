@@ -1,0 +1,73 @@
+"""Where a study stands: a bar with the time left in a terminal, a line for each finished cell everywhere."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flockwise.terminal import printable
+
+if TYPE_CHECKING:
+    from flockwise.studies.cells import Cell
+    from flockwise.studies.side_by_side import Told
+
+
+class StudyProgress:
+    """Told of rounds and finished cells; cells weigh as many rounds as they have."""
+
+    def __init__(self, cells: "list[Cell]") -> None:
+        self._cells = len(cells)
+        self._done = 0
+        self._rounds = {id(cell): 0 for cell in cells}
+        self._weights = {id(cell): cell.config.rounds if cell.config else 1 for cell in cells}
+        self._bar: Any = None
+        self._task: Any = None
+        if sys.stderr.isatty() and cells:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+            self._bar = Progress(
+                TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("left"),
+                TimeRemainingColumn(), console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self._task = self._bar.add_task(f"0/{self._cells} cells", total=sum(self._weights.values()))
+
+    def __enter__(self) -> "StudyProgress":
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def __call__(self, told: "Told") -> None:
+        """A worker said something."""
+        key = id(told.cell)
+        self._rounds[key] = told.round if told.error is None else self._weights.get(key, 1)
+        if told.error is not None:
+            self._done += 1
+            self._say(f"[{self._done}/{self._cells}] {_name(told)}: {_outcome(told)}")
+        if self._bar:
+            self._bar.update(
+                self._task,
+                completed=sum(self._rounds.values()),
+                description=f"{self._done}/{self._cells} cells",
+            )
+
+    def _say(self, text: str) -> None:
+        if self._bar:
+            self._bar.console.print(printable(text), highlight=False, markup=False)
+        else:
+            click.echo(printable(text), err=True)
+
+
+def _name(told: "Told") -> str:
+    table = f"{told.cell.table}: " if told.cell.table else ""
+    return f"{table}{told.cell.name}, seed {told.cell.seed}"
+
+
+def _outcome(told: "Told") -> str:
+    if told.error:
+        return f"failed: {told.error.splitlines()[0]}"
+    return "done" if told.accuracy is None else f"accuracy {told.accuracy:.3f}"

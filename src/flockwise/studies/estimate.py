@@ -1,0 +1,98 @@
+"""What a study would cost, before it is carried out: a few rounds of a few cells are tried, the rest is counted."""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from flockwise.errors import FlockwiseError
+from flockwise.kernels.parallel import available_cores
+from flockwise.runs import run
+from flockwise.studies.cells import Cell
+from flockwise.studies.results import Result, digest, telling
+
+_TRIED_ROUNDS = 2
+_MOST_TRIED = 6  # kinds of cells
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Cells, seconds and bytes; seconds are None where no cell could be tried."""
+
+    cells: int
+    rounds: int
+    seconds: float | None
+    disk: int  # at most, while it is under way
+    kept: int  # results, afterwards
+
+
+def estimate(missing: Sequence[Cell], finished: Sequence[Result], jobs: int, data: Path | None) -> Estimate:
+    """From results there are of cells of the same kind, else from two rounds of one of them."""
+    jobs = jobs or available_cores()
+    runnable = [cell for cell in missing if cell.config is not None]
+    pace = {_kind(result.config): _pace(result) for result in finished if result.config and result.seconds}
+    sizes: dict[str, int] = {}
+    starts: list[float] = []  # seconds that a cell takes besides its rounds
+    for cell in runnable:
+        kind = _kind(telling(cell.config)) if cell.config else ""
+        if kind not in sizes and len(sizes) < _MOST_TRIED:
+            tried = _tried(cell, data)
+            if tried:
+                starts.append(tried.start)
+                sizes[kind] = tried.size
+                pace.setdefault(kind, tried.pace)
+    known = list(pace.values())
+    usual = sum(known) / len(known) if known else None
+    rounds = sum(cell.config.rounds for cell in runnable if cell.config)
+    seconds = sum(
+        cell.config.rounds * pace.get(_kind(telling(cell.config)), usual or 0.0)
+        for cell in runnable
+        if cell.config
+    )
+    seconds += len(runnable) * min(starts, default=0.0)
+    largest = max((size for size in sizes.values()), default=0)
+    longest = max((cell.config.rounds for cell in runnable if cell.config), default=0)
+    kept = len(missing) * (4000 + 120 * longest)
+    return Estimate(
+        len(missing),
+        rounds,
+        seconds / jobs if usual is not None else None,
+        largest * longest * jobs + kept,
+        kept,
+    )
+
+
+def _kind(config: object) -> str:
+    """Cells that train the same model on the same data take about as long a round."""
+    assert isinstance(config, dict)
+    parts = ("data", "split", "model", "training", "sampling")
+    return digest([config.get(part) for part in parts] + [config.get("strategy", {}).get("name")])
+
+
+def _pace(result: Result) -> float:
+    rounds = result.config.get("rounds", 1)
+    return result.seconds / max(int(rounds), 1)
+
+
+class _Tried(NamedTuple):
+    pace: float  # seconds a round
+    start: float  # seconds besides
+    size: int  # bytes a round
+
+
+def _tried(cell: Cell, data: Path | None) -> _Tried | None:
+    assert cell.config is not None
+    rounds = min(_TRIED_ROUNDS, cell.config.rounds)
+    engine = cell.config.engine.model_copy(update={"workers": 1})
+    config = cell.config.model_copy(update={"rounds": rounds, "engine": engine})
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        try:
+            seconds = run(config, out=Path(folder) / "tried", data=data).seconds
+        except FlockwiseError:
+            return None
+        start = time.perf_counter() - began - float(seconds.sum())
+        size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+    return _Tried(float(seconds.min()), start, size // rounds)

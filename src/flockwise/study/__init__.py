@@ -1,1 +1,0 @@
-"""Studies: one file, one command, an honest table; cells are ordinary runs."""
