@@ -58,27 +58,31 @@ class Scoring:
         return (max if self.better == "higher" else min)(scores)
 
     def coarse(self, score: float) -> float:
-        """As `quality`; shares within two points count as equal."""
-        return float(round(self.quality(score) / _ALIKE)) if self.share else self.quality(score)
+        """As `quality`, but two scores within two points, or of errors within two per cent, count as equal."""
+        if self.share:
+            return float(round(self.quality(score) / _ALIKE))
+        missing = abs(score - self._good_end)
+        return -float(round(math.log(max(missing, 1e-12)) / _ALIKE)) if math.isfinite(missing) else self.quality(score)
+
+    @property
+    def _good_end(self) -> float:
+        """What no score is better than."""
+        return self.low if self.better == "lower" else self.high
 
     def gain(self, here: float, there: float) -> float:
         """How much better it is there: in points, or where scores have no scale, as a share of what is missing here."""
-        if self.share:
+        missing = abs(here - self._good_end)
+        if self.share or not math.isfinite(missing):
             return self.quality(there) - self.quality(here)
-        end = self.low if self.better == "lower" else self.high
-        missing = abs(here - end)
-        if not math.isfinite(missing):
-            return self.quality(there) - self.quality(here)
-        return (missing - abs(there - end)) / missing if missing else 0.0
+        return (missing - abs(there - self._good_end)) / missing if missing else 0.0
 
     def falls_short(self, own: float, best: float, ratio: float) -> bool:
         """Whether `own` is bad beside the best: below `ratio` of it, or for an error, above it by as much."""
         if self.better == "higher" and math.isfinite(self.low):
             return own - self.low < ratio * (best - self.low)
-        end = self.low if self.better == "lower" else self.high
-        if not math.isfinite(end):
+        if not math.isfinite(self._good_end):
             return False  # without an end there is no share of anything
-        return ratio * abs(own - end) > abs(best - end)
+        return ratio * abs(own - self._good_end) > abs(best - self._good_end)
 
     @property
     def plural(self) -> str:

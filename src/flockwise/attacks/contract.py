@@ -58,6 +58,7 @@ class DataAttack(Attack):
 
     # samples (n, height, width, channels) in [0, 1], labels, number of classes -> new samples and labels
     poison: Callable[[np.ndarray, np.ndarray, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]
+    relabels: bool = False  # gives samples other classes: only for tasks that have one a sample
 
 
 A = TypeVar("A", bound=Attack)

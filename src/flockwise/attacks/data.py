@@ -22,7 +22,7 @@ def label_to(label: Annotated[Natural, "the class, from 0"] = 0) -> DataAttack:
         _check_class("label", label, classes)
         return x.copy(), np.full_like(y, label)
 
-    return DataAttack(poison)
+    return DataAttack(poison, relabels=True)
 
 
 @attack("labels in reverse order", kind="data")
@@ -34,7 +34,7 @@ def label_flip() -> DataAttack:
     ) -> tuple[np.ndarray, np.ndarray]:
         return x.copy(), classes - 1 - y
 
-    return DataAttack(poison)
+    return DataAttack(poison, relabels=True)
 
 
 @attack("uniform noise added to every pixel", kind="data")
@@ -82,7 +82,7 @@ def backdoor(
         labels[chosen] = target
         return samples, labels
 
-    return DataAttack(poison)
+    return DataAttack(poison, relabels=True)
 
 
 def stamp(x: np.ndarray, pattern: Pattern = "square", size: int = 3) -> np.ndarray:

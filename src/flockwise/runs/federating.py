@@ -22,7 +22,7 @@ from flockwise.models import MODELS, build
 from flockwise.rng import derived_seed
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.recipes import recipe_of
-from flockwise.runs.targets import check_data, outputs_of
+from flockwise.runs.targets import check_attack, check_data, outputs_of
 from flockwise.splits import SPLITS
 from flockwise.stages.report import Report
 from flockwise.tasks import Task
@@ -45,6 +45,7 @@ def make_work(
     check_data(learned, federation.dataset)
     first = model_factory(config, federation, directory, model, learned)(derived_seed(config.seed, "model"))
     attack = adversary.attack if adversary else None
+    check_attack(learned, attack)
     poison = dict.fromkeys(adversary.clients, attack) if adversary and isinstance(attack, DataAttack) else {}
     # What attackers that know nothing send does not depend on any training.
     idle = (

@@ -114,8 +114,9 @@ class Run(RecordedRun):
                 f"<tr><td>set apart</td><td>{len(self.apart)}</td><td>{escape(_some(self.apart))}</td></tr>"
             )
         table = f"<table><tr><th></th><th>clients</th><th></th></tr>{rows}</table>" if rows else ""
+        curve = _curve(self.facts.get(self.scoring.name), self.scoring)
         return (
-            f"<div><b>{name}</b> ({method}): {escape(', '.join(self._story()))}<br>{_curve(self.facts.get(self.scoring.name), self.scoring)}"
+            f"<div><b>{name}</b> ({method}): {escape(', '.join(self._story()))}<br>{curve}"
             f"{table}<small>{escape(str(self.path))}</small></div>"
         )
 

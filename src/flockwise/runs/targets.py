@@ -1,5 +1,6 @@
 """Whether a data set's labels are what a task learns, and how many numbers a model has to return for it."""
 
+from flockwise.attacks import Attack, DataAttack
 from flockwise.data import Dataset
 from flockwise.errors import ConfigError
 from flockwise.tasks import Task
@@ -42,4 +43,13 @@ def check_data(task: Task, dataset: Dataset) -> None:
         raise ConfigError(
             f"task.name = 'multi-label': labels must be rows of 0 and 1, but {dataset.name} has labels of shape "
             f"{dataset.y.shape} from {dataset.y.min():g} to {dataset.y.max():g}"
+        )
+
+
+def check_attack(task: Task, attack: Attack | None) -> None:
+    """Refuse an attack on classes where the task has none."""
+    if isinstance(attack, DataAttack) and attack.relabels and task.targets != "class":
+        raise ConfigError(
+            f"attack.name = {attack.name or 'own'!r}: gives samples another class, but task {task.name!r} does not have "
+            "one class a sample; use noise, or an attack on updates such as reverse"
         )

@@ -222,7 +222,7 @@ const accuracyFigure = {
         yAxis: [
           axis({
             scale: true,
-            max: Math.min(1, Math.ceil(top * 20 + 0.4) / 20),
+            max: run.score.share ? Math.min(1, Math.ceil(top * 20 + 0.4) / 20) : undefined,
             min: (v) => Math.floor(v.min * 10) / 10,
           }),
           axis({
