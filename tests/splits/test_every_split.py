@@ -43,6 +43,7 @@ OWN = {  # options to vary; a split that is not here is tried with its defaults
         "minimum": st.integers(1, 10),
     },
     "by_writer": {"clients": st.none() | st.integers(1, 8), "samples": st.none() | st.integers(1, 40)},
+    "natural": {"clients": st.none() | st.integers(1, 8), "latest": st.booleans()},
     "majority_class": {"majority": st.floats(0.0, 1.0)},
     "noniid_degree": {
         "degree": st.floats(0.0, 1.0),

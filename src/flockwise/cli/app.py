@@ -27,7 +27,7 @@ COMMANDS = {  # each in the file of its name
     "export": "Write a run's numbers as CSV, JSON lines, Parquet, ...",
     "list": "List strategies, aggregators, attacks, splits, datasets, models, ...",
     "paper": "Measure the tables and figures of a paper.",
-    "data": "Get and list data sets.",
+    "data": "Get, list and check data sets.",
     "flower": "Try a Flower deployment here; keep runs going on any.",
 }
 

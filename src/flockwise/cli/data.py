@@ -1,16 +1,23 @@
-"""data get and data list."""
+"""data get, data list and data check."""
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from flockwise.cli.options import DATA, JSON
+from flockwise.cli.options import DATA, JSON, overrides
+from flockwise.cli.tables import echo_table
+from flockwise.terminal import printable
+
+if TYPE_CHECKING:
+    from flockwise.data import DataCheck
 
 
 @click.group()
 def data() -> None:
-    """Get and list data sets."""
+    """Get, list and check data sets."""
 
 
 @data.command("list")
@@ -42,3 +49,52 @@ def get_data(name: str, source: str) -> None:
     find_piece("datasets", name)  # a mistake in the name is told here
     fetch(name, source=source, progress=lambda text: click.echo(text, err=True))
     click.echo(f"{name}: ready")
+
+
+@data.command("check")
+@click.argument("config", type=click.Path(path_type=Path))
+@overrides("Replace a field, e.g. data.target=outcome.")
+@DATA
+@JSON
+def check_config_data(config: Path, overrides: tuple[str, ...], data: Path | None, as_json: bool) -> None:
+    """Look at the clients' data of CONFIG: a table of who holds what, and what is wrong with it."""
+    from flockwise.config import load_config
+    from flockwise.data import check_data
+    from flockwise.runs.data_check import sentence
+    from flockwise.runs.federating import make_federation
+
+    found = check_data(make_federation(load_config(config, overrides), config.parent, data))
+    rows = check_rows(found)
+    faults = [
+        {"kind": each.kind, "client": each.client, "bad": each.bad, "message": each.message}
+        for each in found.findings
+    ]
+    if as_json:
+        click.echo(json.dumps({"clients": rows, "findings": faults}))
+    else:
+        echo_table(rows)
+        for finding in found.findings:
+            mark = "bad" if finding.bad else "note"
+            click.echo(f"{mark}: {finding.kind}: {printable(sentence(finding, found.names))}")
+        click.echo(f"{len(found.bad)} faults, {len(found.findings) - len(found.bad)} notes")
+    if found.bad:
+        raise click.exceptions.Exit(1)
+
+
+def check_rows(found: "DataCheck") -> list[dict[str, Any]]:
+    """A row for each client: how much it holds, how unlike the others it is, and how much is wrong."""
+    faults = Counter(finding.client for finding in found.findings)
+    skew = {name: values.tolist() for name, values in found.skew._asdict().items()}
+    return [
+        {
+            "client": number, "name": name, **{part: sizes[number] for part, sizes in found.sizes.items()},
+            "classes": found.classes[number],
+            **{measure: _rounded(values[number]) for measure, values in skew.items()},
+            "findings": faults[number],
+        }
+        for number, name in enumerate(found.names)
+    ]  # fmt: skip
+
+
+def _rounded(value: float) -> float | None:
+    return round(value, 4) if value == value else None

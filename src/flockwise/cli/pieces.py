@@ -12,7 +12,7 @@ KINDS = {
     "pre-aggregations": "flockwise.aggregation:PRE_AGGREGATIONS",
     "attacks": "flockwise.attacks:ATTACKS",
     "splits": "flockwise.splits:SPLITS",
-    "datasets": "flockwise.data:DATASETS",
+    "datasets": "flockwise.data:NAMED_DATA",
     "models": "flockwise.models:MODELS",
     "tasks": "flockwise.tasks:TASKS",
     "schedules": "flockwise.schedules:SCHEDULES",

@@ -16,6 +16,7 @@ from flockwise.terminal import printable
 if TYPE_CHECKING:
     from flockwise import Run
 
+MOST_DATA = 8  # findings in the data that are told before the first round
 # events worth a line
 LOUD = ("flocks", "alike", "split", "quarantine", "rollback", "released", "confirmed", "skipped")
 
@@ -85,6 +86,7 @@ class Watch:
             self._first_round = progress.round
             self._started = time.perf_counter() - progress.seconds
             self._say(f"{progress.path}: {progress.engine}")
+            self._tell_data(progress)
         for event in progress.events:
             if event.kind in LOUD:
                 who = f" ({_called(event.client, progress.names)})" if event.client is not None else ""
@@ -98,6 +100,17 @@ class Watch:
             done = progress.round - self._first_round + 1
             left = (time.perf_counter() - self._started) / done * (progress.rounds - progress.round)
             self._say(f"round {progress.round}/{progress.rounds}  {line}  {duration(left)} left")
+
+    def _tell_data(self, progress: Any) -> None:
+        """What was found in the data before the first round."""
+        from flockwise.store import open_run
+
+        found = [event for event in open_run(progress.path).events if event.kind == "data"]
+        for event in found[:MOST_DATA] if progress.round == 1 else []:
+            who = "" if event.client is None else f"{_called(event.client, progress.names)}: "
+            self._say(f"data: {who}{printable(event.message)}")
+        if progress.round == 1 and len(found) > MOST_DATA:
+            self._say(f"data: and {len(found) - MOST_DATA} more; see flockwise show {progress.path}")
 
     def summary(self, run: Any) -> None:
         """What came of it."""

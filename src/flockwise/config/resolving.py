@@ -1,5 +1,6 @@
 """A config with every piece's options checked and filled in: what no single field can tell."""
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ from flockwise import plugins
 from flockwise.aggregation import Rule, rule_from
 from flockwise.attacks import ATTACKS
 from flockwise.config.sections import Config, OpenSection, PreAggregation
+from flockwise.data import NAMED_DATA, Spec
+from flockwise.data.reading import GIVEN as GIVEN_TO_READERS
 from flockwise.errors import ConfigError, InputError, PluginError
 from flockwise.models import MODELS
-from flockwise.options import resolved
+from flockwise.options import named, resolved, shown
 from flockwise.registry import OWN, Piece, first_parameters
 from flockwise.schedules import Schedule, schedules_from
 from flockwise.splits import SPLITS
@@ -83,11 +86,15 @@ def _with(config: Config, section: str, options: dict[str, Any]) -> Config:
 
 
 def _data(config: Config, directory: Path | None) -> Config:
-    from flockwise.data import DATASETS
-
-    if config.data.name != OWN:
-        plugins.find("datasets", config.data.name, DATASETS, directory)
-    return config
+    if config.data.name == OWN:
+        return config
+    found = plugins.find("datasets", config.data.name, NAMED_DATA, directory)
+    function = found.function if isinstance(found, Piece) else found
+    if isinstance(found, Spec):
+        for name, value in config.data.parameters.items():
+            raise ConfigError(f"data.{named(name)} = {shown(value)}: unknown key; {found.name} takes none")
+        return config
+    return _with(config, "data", resolved(function, config.data.parameters, GIVEN_TO_READERS, "data."))
 
 
 def _split(config: Config, directory: Path | None) -> Config:
@@ -95,12 +102,21 @@ def _split(config: Config, directory: Path | None) -> Config:
         return config
     split = plugins.find("splits", config.split.name.replace("-", "_"), SPLITS, directory)
     function = split.function if isinstance(split, Piece) else split
+    if "clients" not in config.split.model_fields_set and _tells_how_many(function):
+        config = config.model_copy(update={"split": config.split.model_copy(update={"clients": None})})
     given = GIVEN_TO_SPLITS | first_parameters(function, 1)
     options = resolved(function, config.split.parameters, given, "split.")
     groups, clients = options.get("groups"), config.split.clients
     if isinstance(groups, int) and clients is not None and groups > clients:
         raise ConfigError(f"split.groups = {groups}: must be at most split.clients = {clients}")
     return _with(config, "split", options)
+
+
+def _tells_how_many(split: Callable[..., Any]) -> bool:
+    """Whether a split knows itself how many clients there are, if it is not told."""
+    parameters = inspect.signature(split).parameters
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return parameters["clients"].default is None if "clients" in parameters else not takes_any
 
 
 def _model(config: Config, directory: Path | None) -> Config:

@@ -1,14 +1,15 @@
 """The JSON schema of a config, with the options of every piece: for editors."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from flockwise.aggregation import PRE_AGGREGATIONS, RULES
 from flockwise.attacks import ATTACKS
 from flockwise.config.sections import Config
+from flockwise.data import DATASETS, READERS
 from flockwise.models import MODELS
 from flockwise.options import NOT_SET
-from flockwise.registry import Piece
+from flockwise.registry import OWN, Piece
 from flockwise.schedules import SCHEDULES
 from flockwise.splits import SPLITS
 from flockwise.strategies import STRATEGIES
@@ -27,14 +28,17 @@ def schema() -> dict[str, Any]:
         "TaskSection": TASKS,
     }.items():  # fmt: skip
         sections[name] = _named(sections[name], pieces)  # type: ignore[arg-type]
+    sections["Data"] = _named(sections["Data"], READERS, {OWN, *DATASETS})  # type: ignore[arg-type]
     _none_in_words(whole)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole}
 
 
-def _named(section: dict[str, Any], pieces: Mapping[str, Piece]) -> dict[str, Any]:
-    """The section's own fields, and one case for each name."""
+def _named(
+    section: dict[str, Any], pieces: Mapping[str, Piece], without: Collection[str] = ()
+) -> dict[str, Any]:
+    """The section's own fields, and one case for each name; those of `without` have no options."""
     own = section["properties"]
-    others = {"none"} if own["name"].get("default") == "none" else set()
+    others = {*without, *({"none"} if own["name"].get("default") == "none" else ())}
     cases = [_case(own, {"const": name}, {}) for name in sorted(others)]
     cases += [_case(own, {"const": piece.name}, _options(piece)) for piece in pieces.values()]
     cases.append(_case(own, _OWN, None))

@@ -36,12 +36,16 @@ class OpenSection(Section):
         return dict(self.model_extra or {})
 
 
-class Data(Section):
-    """Which data set, and where."""
+class Data(OpenSection):
+    """Which data set, and where; options of what reads it (a folder of tables, a function) stand beside these."""
 
-    name: str = Field("digits", description="see `flockwise data list`")
+    name: str = Field("digits", description="see `flockwise data list`, or module:function")
     directory: str | None = Field(
         None, description="where its files are; default: FLOCKWISE_DATA, then the cache"
+    )
+    check: Literal["refuse", "warn", "off"] = Field(
+        "refuse",
+        description="data that nothing can be learned from: refuse it, train all the same, or never look",
     )
 
 

@@ -1,25 +1,41 @@
 """Data sets, and federations of clients that hold parts of them."""
 
+from collections import ChainMap
+from collections.abc import Mapping
+from typing import Any
+
 from flockwise.data.cache import default_cache
-from flockwise.data.dataset import Dataset
+from flockwise.data.checking import DataCheck, Finding, check_data
+from flockwise.data.dataset import Dataset, Holder
 from flockwise.data.federation import PARTS, Federation, Shard
 from flockwise.data.fetching import SOURCES, fetch
 from flockwise.data.holdout import hold_out
 from flockwise.data.loading import Available, available, load
+from flockwise.data.reading import READERS, reader
 from flockwise.data.registry import DATASETS, find_spec
 from flockwise.data.sets import cifar10, digits, fashion_mnist, femnist, mnist
 from flockwise.data.spec import Spec
+from flockwise.data.table_folder import folder
+
+# All that [data] may name: published data sets, and what reads data of a user's own.
+NAMED_DATA: Mapping[str, Any] = ChainMap(READERS, DATASETS)  # type: ignore[arg-type]
 
 __all__ = [
     "DATASETS",
+    "NAMED_DATA",
     "PARTS",
+    "READERS",
     "SOURCES",
     "Available",
+    "DataCheck",
     "Dataset",
     "Federation",
+    "Finding",
+    "Holder",
     "Shard",
     "Spec",
     "available",
+    "check_data",
     "cifar10",
     "default_cache",
     "digits",
@@ -27,7 +43,9 @@ __all__ = [
     "femnist",
     "fetch",
     "find_spec",
+    "folder",
     "hold_out",
     "load",
     "mnist",
+    "reader",
 ]

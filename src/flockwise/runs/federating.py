@@ -14,7 +14,7 @@ from flockwise import plugins
 from flockwise.attacks import DataAttack, UpdateAttack
 from flockwise.config import Config
 from flockwise.config.resolving import task_of
-from flockwise.data import DATASETS, Dataset, Federation, load
+from flockwise.data import DATASETS, NAMED_DATA, Dataset, Federation, load
 from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.engine.client_work import ClientWork, Source
 from flockwise.errors import ConfigError, InputError
@@ -66,7 +66,7 @@ def make_work(
 def make_federation(config: Config, directory: Path | None, data: Path | None) -> Federation:
     """The data set, dealt out as the config says."""
     where = Path(config.data.directory) if config.data.directory else data
-    dataset = _dataset(config.data.name, where, directory)
+    dataset = _dataset(config, where, directory)
     split = plugins.find("splits", config.split.name.replace("-", "_"), SPLITS, directory)
     arguments: dict[str, Any] = {
         "seed": config.seed, "validation": config.split.validation, **config.split.parameters,
@@ -77,10 +77,16 @@ def make_federation(config: Config, directory: Path | None, data: Path | None) -
         federation: Federation = split(dataset, **arguments)
     except InputError as error:
         raise ConfigError(f"split.{error}") from error
+    wanted = config.split.clients
+    if wanted is not None and federation.clients != wanted:
+        raise ConfigError(
+            f'split.clients = {wanted}: {config.split.name} made {federation.clients} clients; say as many, or "none"'
+        )
     return federation
 
 
-def _dataset(name: str, where: Path | None, directory: Path | None) -> Dataset:
+def _dataset(config: Config, where: Path | None, directory: Path | None) -> Dataset:
+    name = config.data.name
     if name == "own":
         raise ConfigError(
             "data.name = 'own': this run was given its data in Python; pass the same clients and model again, as in "
@@ -88,7 +94,9 @@ def _dataset(name: str, where: Path | None, directory: Path | None) -> Dataset:
         )
     if name in DATASETS:
         return load(name, where)
-    made = plugins.find("datasets", name, DATASETS, directory)()
+    read = plugins.find("datasets", name, NAMED_DATA, directory)
+    beside = {"beside": directory} if name in NAMED_DATA else {}
+    made = read(**config.data.parameters, **beside)
     if not isinstance(made, Dataset):
         raise ConfigError(f"data.name = {name!r}: made a {type(made).__name__}, not a flockwise.data.Dataset")
     return made

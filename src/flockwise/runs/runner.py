@@ -19,6 +19,7 @@ from flockwise.errors import ConfigError, EngineError, InputError, RunError
 from flockwise.messages import Event, RoundRecord
 from flockwise.options import written
 from flockwise.runs.assembly import Brought, Parts, assemble
+from flockwise.runs.data_check import checked_data
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.loop import Loop, Progress
 from flockwise.runs.naming import as_quality, named
@@ -98,8 +99,10 @@ def run(
     path = Path(out) if out is not None else new_run_path(config)
     parts = assemble(config, directory=folder, data=_path(data), brought=brought)
     try:
+        found = checked_data(parts.federation, config.data.check)
         with create_run(path, config.written(), environment(config, folder), _policy(config)) as writer:
             _told_clients(writer, parts)
+            writer.events(0, found)
             _loop(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
@@ -237,7 +240,8 @@ def _other_trainer(found: Run, parts: Parts) -> list[Event]:
 
 
 def _told_clients(writer: RunWriter, parts: Parts) -> None:
-    writer.about(trainer=parts.work.why, scoring=parts.work.task.scoring.written())
+    scoring = parts.work.task.scoring.written()
+    writer.about(trainer=parts.work.why, data=parts.federation.dataset.name, scoring=scoring)
     writer.clients(parts.engine.clients() or client_rows(parts))
 
 

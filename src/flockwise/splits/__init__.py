@@ -11,6 +11,7 @@ from flockwise.splits.dirichlet import dirichlet
 from flockwise.splits.iid import iid
 from flockwise.splits.label_swap import label_swap
 from flockwise.splits.majority_class import majority_class
+from flockwise.splits.natural import natural
 from flockwise.splits.noniid_degree import noniid_degree
 from flockwise.splits.pathological import pathological
 from flockwise.splits.rotation import rotation
@@ -24,6 +25,7 @@ __all__ = [
     "iid",
     "label_swap",
     "majority_class",
+    "natural",
     "noniid_degree",
     "pathological",
     "rotation",

@@ -1,0 +1,185 @@
+"""Looks at the data of all clients before anybody trains: what cannot be trained on, and what one should know."""
+
+import hashlib
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flockwise.data.federation import PARTS, Federation
+from flockwise.data.skew import Skew, skew_of
+
+MOST_COMPARED = 2_000_000  # samples; of more, none are looked up among the others
+FAR_APART = 1e4  # between the spreads of two features
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about the data: of one client, or (None) of all."""
+
+    kind: str
+    message: str
+    client: int | None = None
+    bad: bool = False  # nothing could be learned from it: it is not trained on in silence
+
+
+@dataclass(frozen=True)
+class DataCheck:
+    """What was found, and the numbers of each client."""
+
+    names: list[str]
+    sizes: dict[str, list[int]]  # by part
+    classes: list[int]  # that a client holds
+    skew: Skew
+    findings: list[Finding]
+
+    @property
+    def bad(self) -> list[Finding]:
+        """Findings that are no mere warnings."""
+        return [finding for finding in self.findings if finding.bad]
+
+
+def check_data(federation: Federation) -> DataCheck:
+    """Look at everything once: missing values, constant features, labels, one-class clients, copies, empty parts."""
+    findings = [
+        *_not_finite(federation), *_empty(federation), *_labels(federation), *_columns(federation), *_copies(federation),
+    ]  # fmt: skip
+    sizes = {part: federation.sizes(part).tolist() for part in PARTS}
+    held = (federation.label_counts() > 0).sum(axis=1).tolist()
+    order = sorted(findings, key=lambda found: (not found.bad, -1 if found.client is None else found.client))
+    return DataCheck(federation.names, sizes, held, skew_of(federation), order)
+
+
+def _not_finite(federation: Federation) -> Iterator[Finding]:
+    """NaN and infinity, by client and column: whatever is trained on them is NaN, too."""
+    if federation.dataset.x.dtype.kind != "f" and federation.dataset.y.dtype.kind != "f":
+        return
+    for client in range(federation.clients):
+        for part in PARTS:
+            x, y = federation.arrays(client, part)
+            broken = ~np.isfinite(x.reshape(len(x), -1)) if len(x) else np.zeros((0, 1), bool)
+            if broken.any():
+                rows, where = (
+                    int(broken.any(axis=1).sum()),
+                    _places(federation, np.asarray(broken.any(axis=0))),
+                )
+                told = f"{rows} of {len(x)} {part} samples hold NaN or infinite values{where}"
+                yield Finding("not finite", f"{told}; fill them in or leave them out", client, bad=True)
+            if y.dtype.kind == "f" and not np.isfinite(y).all():
+                yield Finding(
+                    "not finite",
+                    f"{part} labels hold NaN or infinite values; leave them out",
+                    client,
+                    bad=True,
+                )
+
+
+def _places(federation: Federation, columns: NDArray[np.bool_]) -> str:
+    names = federation.dataset.columns
+    chosen = np.flatnonzero(columns)
+    if not names:
+        return "" if len(chosen) > 8 else f" (feature {', '.join(map(str, chosen))})"
+    more = f" and {len(chosen) - 5} more" if len(chosen) > 5 else ""
+    return f" ({', '.join(names[number] for number in chosen[:5])}{more})"
+
+
+def _empty(federation: Federation) -> Iterator[Finding]:
+    for client, shard in enumerate(federation.shards):
+        if not len(shard.train):
+            yield Finding(
+                "empty", "has no training samples, so it can never train; leave it out", client, bad=True
+            )
+        elif not len(shard.test) and not len(shard.validation):
+            yield Finding(
+                "untested", "has neither test nor validation samples: nobody will know how it does", client
+            )
+
+
+def _labels(federation: Federation) -> Iterator[Finding]:
+    dataset = federation.dataset
+    if not dataset.classes:
+        values = np.unique(dataset.y)
+        if len(values) <= 10 and np.array_equal(values, np.round(values)):
+            yield Finding(
+                "labels", f"numbers to predict are only {len(values)} whole ones: are they classes?"
+            )
+        return
+    counts = federation.label_counts()
+    if dataset.classes < 2:
+        yield Finding("labels", "all samples are of one class: there is nothing to tell apart", bad=True)
+        return
+    for client in np.flatnonzero(((counts > 0).sum(axis=1) == 1) & (counts.sum(axis=1) > 0)):
+        label = int(np.argmax(counts[client]))
+        name = dataset.class_names[label] if label < len(dataset.class_names) else str(label)
+        yield Finding("one class", f"all its training samples are of class {name}", int(client))
+    absent = np.flatnonzero(counts.sum(axis=0) == 0)
+    if len(absent):
+        some = ", ".join(
+            dataset.class_names[a] if a < len(dataset.class_names) else str(a) for a in absent[:8]
+        )
+        yield Finding(
+            "labels", f"nobody has a training sample of {len(absent)} of {dataset.classes} classes ({some})"
+        )
+
+
+def _columns(federation: Federation) -> Iterator[Finding]:
+    """Features that tell nothing, or drown the others: of tables alone, since pictures have black borders."""
+    dataset = federation.dataset
+    if dataset.x.ndim != 2 or dataset.tokens or dataset.x.dtype.kind != "f":
+        return
+    train = np.concatenate([shard.train for shard in federation.shards])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a feature that nobody has is told of above
+        spread = np.nanstd(np.where(np.isfinite(dataset.x[train]), dataset.x[train], np.nan), axis=0)
+    constant = spread == 0
+    if constant.any():
+        yield Finding(
+            "constant",
+            f"{int(constant.sum())} features are the same for all samples{_places(federation, constant)}",
+        )
+    told = spread[np.isfinite(spread) & ~constant]
+    if len(told) and told.max() > FAR_APART * told.min():
+        large = _places(federation, spread == told.max())
+        yield Finding(
+            "scale", f"spreads of features reach from {told.min():.3g} to {told.max():.3g}{large}: scale them"
+        )
+    for client in range(federation.clients):
+        x = federation.dataset.x[federation.shards[client].train]
+        own = (x == x[:1]).all(axis=0) & ~constant if len(x) > 1 else np.zeros(0, bool)
+        if own.any():
+            told_of = _places(federation, own)
+            yield Finding(
+                "constant", f"{int(own.sum())} features are the same for all its samples{told_of}", client
+            )
+
+
+def _copies(federation: Federation) -> Iterator[Finding]:
+    """Test samples that somebody trains on, which make tests look better than they are."""
+    if federation.dataset.samples > MOST_COMPARED:
+        return
+    x, y = federation.dataset.x, federation.dataset.y
+    owners: dict[bytes, int] = {}
+    for client, shard in enumerate(federation.shards):
+        for index in shard.train.tolist():
+            owners.setdefault(_digest(x[index], y[index]), client)
+    for client, shard in enumerate(federation.shards):
+        seen = Counter(owners.get(_digest(x[index], y[index])) for index in shard.test.tolist())
+        seen.pop(None, None)
+        copies = sum(seen.values())
+        if copies:
+            whose = "its own" if seen.get(client) else "other clients'"
+            share = f"{copies} of {len(shard.test)} test samples"
+            yield Finding(
+                "copies",
+                f"{share} are training samples, too ({whose}, label and all): leave them out",
+                client,
+            )
+
+
+def _digest(x: NDArray[np.generic], y: NDArray[np.generic]) -> bytes:
+    return hashlib.blake2b(
+        np.ascontiguousarray(x).tobytes() + np.asarray(y).tobytes(), digest_size=16
+    ).digest()
