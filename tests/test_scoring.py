@@ -54,7 +54,9 @@ def test_it_is_read_back_as_it_was_written(scoring):
     assert read_scoring(scoring.written()) == scoring
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1, 2]", '["x", "sideways", 0, 1]', '["x", "lower", 3, 1]', "[" * 10000])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1, 2]", '["x", "sideways", 0, 1]', '["x", "lower", 3, 1]', "[" * 10000]
+)
 def test_what_cannot_be_read_is_accuracy(text):
     assert read_scoring(text) == ACCURACY
 

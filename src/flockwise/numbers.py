@@ -45,7 +45,9 @@ def _of_score(
         "the same over the honest clients that are not set apart: it does not see whom a defence has hurt", better, share,
     )  # fmt: skip
     of = "" if name == "accuracy" else f" by {title}"
-    yield Number(f"{name}_worst", f"worst client{of}", f"the {bad} {title} of any honest client", better, share)
+    yield Number(
+        f"{name}_worst", f"worst client{of}", f"the {bad} {title} of any honest client", better, share
+    )
     yield Number(
         f"{name}_worst_group", f"worst group{of}",
         f"the {bad} mean {title} of the honest clients of one group, where the groups are known", better, share,

@@ -62,7 +62,11 @@ class Scoring:
         if self.share:
             return float(round(self.quality(score) / _ALIKE))
         missing = abs(score - self._good_end)
-        return -float(round(math.log(max(missing, 1e-12)) / _ALIKE)) if math.isfinite(missing) else self.quality(score)
+        return (
+            -float(round(math.log(max(missing, 1e-12)) / _ALIKE))
+            if math.isfinite(missing)
+            else self.quality(score)
+        )
 
     @property
     def _good_end(self) -> float:

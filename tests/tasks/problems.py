@@ -35,7 +35,7 @@ def breast_cancer():
 
 def several_labels():
     """Made: three labels, each a question of its own about eight features."""
-    x, y = datasets.make_multilabel_classification(400, 8, 3, n_labels=2, random_state=0)
+    x, y = datasets.make_multilabel_classification(400, 8, n_classes=3, n_labels=2, random_state=0)
     return _dealt(_scaled(x), y.astype(np.float32), labels="numbers")
 
 

@@ -29,7 +29,8 @@ def test_every_task_by_name_says_what_is_better_and_how_it_trains():
     for name, piece in TASKS.items():
         task = piece()
         assert task.name == name and task.scoring.name == task.score
-        outputs = torch.zeros(2, 3, 4) if task.targets == "classes" else torch.zeros(2, 1 if name in ("binary", "regression") else 4)
+        width = 1 if name in ("binary", "regression") else 4
+        outputs = torch.zeros(2, 3, width) if task.targets == "classes" else torch.zeros(2, width)
         whole = {"classes": torch.zeros(2, 3, dtype=torch.int64), "class": torch.zeros(2, dtype=torch.int64)}
         targets = whole.get(task.targets, torch.zeros(2) if name == "regression" else torch.zeros(2, 4))
         outputs.requires_grad_()
@@ -54,7 +55,9 @@ def test_only_plain_classification_is_for_the_kernels():
 
 def test_class_weights_count():
     outputs, targets = torch.tensor([[2.0, 0.0], [2.0, 0.0]]), torch.tensor([0, 1])
-    even, uneven = (fw.tasks.classification(weights=w).loss(outputs, targets) for w in ([1.0, 1.0], [1.0, 9.0]))
+    even, uneven = (
+        fw.tasks.classification(weights=w).loss(outputs, targets) for w in ([1.0, 1.0], [1.0, 9.0])
+    )
     assert uneven.item() > even.item()
 
 
@@ -104,7 +107,7 @@ def test_tasks_are_found_by_name_and_by_module():
         find_task("regresion", {})
     with pytest.raises(ConfigError, match="takes no options"):
         find_task(f"{__name__}:MINE", {"power": 4})
-    with pytest.raises(PluginError, match="must be a flockwise.Task"):
+    with pytest.raises(PluginError, match=r"must be a flockwise\.Task"):
         find_task(f"{__name__}:pytest", {})
 
 

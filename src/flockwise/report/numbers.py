@@ -87,7 +87,10 @@ def _per_client(run: Run, name: str, known: Places) -> tuple[np.ndarray, np.ndar
 
 def _scores(scoring: Scoring, rounds: np.ndarray, values: np.ndarray) -> dict[str, Any]:
     rows = some_rows(rounds, values.shape[1])
-    return {"rounds": rounds[rows].tolist(), "values": quantised(values[rows], *score_range(scoring, values[rows]))}
+    return {
+        "rounds": rounds[rows].tolist(),
+        "values": quantised(values[rows], *score_range(scoring, values[rows])),
+    }
 
 
 def _trained(run: Run) -> dict[str, Any] | None:

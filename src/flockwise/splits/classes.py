@@ -13,4 +13,6 @@ def class_labels(dataset: Dataset) -> NDArray[Any]:
     if dataset.y.ndim == 1 and dataset.y.dtype.kind != "f":
         return dataset.y
     held = "numbers to predict" if dataset.y.dtype.kind == "f" else "several labels a sample"
-    raise InputError(f"name: deals by class, but {dataset.name} has {held}; use iid, or bring each client's data")
+    raise InputError(
+        f"name: deals by class, but {dataset.name} has {held}; use iid, or bring each client's data"
+    )
