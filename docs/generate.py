@@ -8,6 +8,7 @@ from pathlib import Path
 from flockwise.cli.pieces import KINDS, parameters, summaries
 from flockwise.config import schema
 from flockwise.config.template import described
+from flockwise.numbers import NUMBERS
 from flockwise.papers import PAPERS, rows_of
 from flockwise.papers.current import current_results
 from flockwise.papers.verdicts import NOT_RUN, claim_verdicts
@@ -27,6 +28,8 @@ def pages() -> dict[Path, str]:
         HERE / "pieces.md": _pieces(),
         HERE / "extending.md": _extending(),
         HERE / "architecture.md": _architecture(),
+        HERE / "vocabulary.md": _vocabulary(),
+        ROOT / "src" / "flockwise" / "strategies" / "__init__.pyi": _strategy_names(),
         readme: f"{before}{BLOCK}\n{_headlines()}\n{BLOCK}{after}",
     }
 
@@ -87,6 +90,26 @@ def _architecture() -> str:
             lines.append(f"| {number} | `{part}` | {_cell(told.rstrip('.:'))} |")
     before, _, after = (HERE / "architecture.md").read_text().split("<!-- layers -->")
     return "<!-- layers -->".join([before, "\n" + "\n".join(lines) + "\n", after])
+
+
+def _vocabulary() -> str:
+    """The page with the numbers of a run as the catalogue defines them."""
+    lines = ["| number | what it is | better |", "|---|---|---|"]
+    for number in NUMBERS.values():
+        better = "" if number.better == "neither" else number.better
+        lines.append(f"| {number.title} (`{number.name}`) | {_cell(number.meaning)} | {better} |")
+    before, _, after = (HERE / "vocabulary.md").read_text().split("<!-- numbers -->")
+    return "<!-- numbers -->".join([before, "\n" + "\n".join(lines) + "\n", after])
+
+
+def _strategy_names() -> str:
+    """The strategies as names of their package, for type checkers: at runtime they are found, not listed."""
+    home = "flockwise.strategies.strategy"
+    names = dict.fromkeys(("MEAN", "STRATEGIES", "Strategy", "find_strategy", "strategy"), home)
+    names |= {"Method": "flockwise.stages.method"}
+    names |= {piece.function.__name__: piece.function.__module__ for piece in STRATEGIES.values()}
+    lines = [f"from {home} import {name} as {name}" for name, home in names.items()]
+    return "\n".join(sorted(lines)) + "\n"
 
 
 def _headlines() -> str:

@@ -9,7 +9,7 @@ import flockwise
 LAYERS = [
     {"errors"},
     {"rng", "types", "native", "terminal", "numbers", "scoring"},
-    {"plugins", "kernels"},
+    {"plugins", "kernels", "pictures"},
     {"options"},
     {"registry", "messages"},
     {"aggregation", "similarity", "clustering", "attacks", "metrics", "models", "data", "schedules", "tasks"},

@@ -6,8 +6,9 @@
     run = fw.run(fw.flic(warmup=10, rule=fw.median()), clients, model=fw.models.mlp, rounds=30)
     run.metrics, run.flocks, run.model(flock=0), run.report()
 
-Methods: fedavg, fl_hc, cfl, byzantine_cfl, flic, communities, ifca, mini_fl, custom. Rules: mean, median, krum, ...
-Pieces live in the modules data, splits, models, attacks, aggregation, similarity, clustering, stages.
+Methods: fedavg, fl_hc, cfl, byzantine_cfl, flic, communities, ifca, mini_fl, custom; all of them are in `strategies`.
+Rules: mean, median, krum, ... Pieces live in the modules data, splits, models, attacks, aggregation, similarity,
+clustering, stages, strategies.
 """
 
 from importlib import import_module
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         similarity,
         splits,
         stages,
+        strategies,
         tasks,
     )  # fmt: skip
     from flockwise.aggregation import (
@@ -86,8 +88,8 @@ _HOMES = {
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = (
-    "aggregation", "attacks", "clustering", "data", "metrics", "models", "schedules", "similarity", "splits", "stages",
-    "tasks",
+    "aggregation", "attacks", "clustering", "data", "metrics", "models", "schedules", "similarity", "splits",
+    "stages", "strategies", "tasks",
 )  # fmt: skip
 
 __all__ = [
@@ -97,7 +99,7 @@ __all__ = [
     "clustering", "communities", "custom", "data", "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median",
     "ifca", "krum", "list_runs", "load_config", "load_model", "mean", "median", "metrics", "mini_fl", "models",
     "multi_krum", "norm_bound", "open_run", "resume", "run", "schedules", "similarity", "splits", "stages",
-    "strategy", "study", "tasks", "trimmed_mean",
+    "strategies", "strategy", "study", "tasks", "trimmed_mean",
 ]  # fmt: skip
 
 

@@ -48,6 +48,12 @@ class Plan:
         """The rows of models that each client was sent."""
         return {task.client: task.models for task in self.tasks}
 
+    @property
+    def bytes_sent(self) -> int:
+        """What the models that clients are sent take, without any envelope."""
+        models = sum(len(task.models) for task in self.tasks if not is_root(task.client))
+        return int(models * self.models.shape[1] * self.models.itemsize)
+
 
 @dataclass(frozen=True)
 class Reply:

@@ -26,8 +26,12 @@ def digests(path: Path) -> dict[str, Any]:
     }
 
 
+# Facts that later releases put on record beside those that were recorded.
+LATER = ("accuracy_taking_part", "accuracy_worst_group", "bytes", "false_alarms", "missed")
+
+
 def _round(run: Run, place: int, number: int) -> dict[str, str]:
-    facts = {name: float(values[place]) for name, values in run.facts.items()}
+    facts = {name: float(values[place]) for name, values in run.facts.items() if name not in LATER}
     names = ("accuracy", "test_loss", "flock", "apart", "trained", "loss", "similarity", "map", "dendrogram")
     arrays = {name: found for name in names if (found := run.array_at(name, number)) is not None}
     events = [[e.kind, e.message, e.client, e.detail] for e in run.events if e.round == number]

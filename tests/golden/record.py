@@ -1,4 +1,4 @@
-"""Record digests, once: `python -m tests.golden.record COMMIT FILE [WORD]` for the scenarios whose names hold the word.
+"""Record digests, once: `python -m tests.golden.record COMMIT FILE [WORD ...]`, for the scenarios that a word names.
 
 A file of digests is never edited: where behaviour was changed on purpose, another file says since when and why
 (`CHANGED` in test_same_bits.py).
@@ -19,7 +19,7 @@ from tests.golden.scenarios import SCENARIOS
 HERE = Path(__file__).parent
 
 
-def main(commit: str, file: str, word: str = "") -> None:
+def main(commit: str, file: str, *words: str) -> None:
     """Run the scenarios and keep what they left."""
     target = HERE / file
     if target.exists():
@@ -27,7 +27,7 @@ def main(commit: str, file: str, word: str = "") -> None:
     found, models = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, config) in enumerate(SCENARIOS.items()):
-            if word in name:
+            if not words or any(word in name for word in words):
                 path = Path(folder) / str(number)
                 flockwise.run(config, out=path)
                 found[name] = digests(path)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,20 @@ from tests.golden.scenarios import BASE, SCENARIOS
 
 HERE = Path(__file__).parent
 CHANGED = {  # what differs on purpose from the first file, since the commit that the later file names
-    "judge": "bits-judges.json",  # judges no longer condemn by what others report of themselves, and keep watching
+    # Accuracy, worst client, spread and test loss count honest clients that were set apart: of facts alone.
+    "bits-honest.json": "where honest clients are set apart",
+    # Judges no longer condemn by what others report of themselves, and keep watching.
+    "bits-judges.json": "where there is a judge",
 }
 
 
 def file_of(name: str) -> Path:
     """The file that has the digests of a scenario: the first, unless it was changed on purpose."""
-    return HERE / next((file for word, file in CHANGED.items() if word in name), "bits.json")
+    later = [HERE / file for file in CHANGED if name in known(HERE / file)["runs"]]
+    return later[0] if later else HERE / "bits.json"
 
 
+@cache
 def known(file: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(file.read_text())
     return found
@@ -110,6 +116,16 @@ def test_an_old_run_forks(old: Path, tmp_path: Path) -> None:
     )
     assert forked.rounds.tolist() == [1, 2, 3, 4, 5, 6]
     assert forked.config["aggregation"]["name"] == "median"
+
+
+def test_counting_all_honest_clients_changed_facts_alone() -> None:
+    for name, now in known(HERE / "bits-honest.json")["runs"].items():
+        before = known(HERE / "bits.json")["runs"][name]
+        assert {key: now[key] for key in ("models", "labels", "apart")} == {
+            key: before[key] for key in ("models", "labels", "apart")
+        }
+        pairs = zip(now["rounds"], before["rounds"], strict=True)
+        assert all((a["arrays"], a["events"]) == (b["arrays"], b["events"]) for a, b in pairs)
 
 
 def test_the_scenarios_pass_through_every_strategy() -> None:

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from flockwise.cli.app import app
 from flockwise.papers import PAPERS, Measure, Result, rows_of
 from flockwise.papers.pages import overview, page
-from flockwise.papers.pictures import heat_map, line_chart
 from flockwise.papers.verdicts import (
     BETTER,
     MISSED,
@@ -21,6 +20,7 @@ from flockwise.papers.verdicts import (
     claim_verdicts,
     verdict,
 )
+from flockwise.pictures import heat_map, line_chart
 
 
 def _result(table: str, cell: str, seed: int = 0, **values: float) -> Result:

@@ -151,6 +151,33 @@ def test_runs_that_differ_in_the_seed_alone_are_one_experiment(tmp_path):
     assert shown["heat"] is None
 
 
+def test_the_same_config_and_seed_run_twice_counts_once(tmp_path):
+    runs = [
+        fake_run.flic(tmp_path / name, seed=seed, rounds=16) for name, seed in (("a", 0), ("b", 0), ("c", 1))
+    ]
+    shown = describe_comparison([open_run(run) for run in runs])
+    assert sorted(run["seed"] for run in shown["runs"] if run["counts"]) == [0, 1]
+
+
+def test_configs_that_rely_on_defaults_are_the_same_experiment(tmp_path):
+    runs = [
+        fake_run.flic(tmp_path / "said", seed=0, rounds=16, training__momentum=0.0, strategy__patience=5),
+        fake_run.flic(tmp_path / "left out", seed=1, rounds=16),
+        fake_run.flic(tmp_path / "another", seed=1, rounds=16, training__momentum=0.9),
+    ]
+    groups = [run["group"] for run in describe_comparison([open_run(run) for run in runs])["runs"]]
+    assert groups[0] == groups[1] != groups[2]
+
+
+def test_methods_are_compared_under_the_same_attack_only(tmp_path):
+    runs = [
+        fake_run.byzantine(tmp_path / f"{rule}{attack}", aggregation__name=rule, attack={"name": attack, "clients": 3})
+        for rule in ("mean", "median") for attack in ("reverse", "gaussian")
+    ]  # fmt: skip
+    settings = [run["setting"] for run in describe_comparison([open_run(run) for run in runs])["runs"]]
+    assert settings[0] == settings[2] != settings[1] == settings[3]
+
+
 def test_attack_by_rule(tmp_path):
     runs = [
         fake_run.byzantine(tmp_path / f"{rule}{attack}", aggregation__name=rule, attack={"name": attack})

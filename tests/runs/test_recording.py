@@ -18,13 +18,26 @@ def _record(square):
     return recorded(RoundRecord(1, {}, arrays, ()), None, None, frozenset(), []).arrays
 
 
-def test_honest_clients_that_were_set_apart_are_not_left_out_of_every_number():
+def test_accuracy_counts_honest_clients_that_were_set_apart_by_mistake():
     arrays = {
         "loss": np.ones(CLIENTS), "flock": np.zeros(CLIENTS, np.int64), "apart": np.array([0, 0, 0, 1, 1], np.int8),
     }  # fmt: skip
     tested = Evaluation(np.array([0.9, 0.9, 0.2, 0.1, 0.5]), np.ones(CLIENTS))
     facts = recorded(RoundRecord(1, {}, arrays, ()), tested, None, frozenset({4}), []).facts
-    assert facts["accuracy"] == pytest.approx(2.0 / 3) and facts["accuracy_honest"] == pytest.approx(2.1 / 4)
+    assert facts["accuracy"] == pytest.approx(2.1 / 4) and facts["accuracy_taking_part"] == pytest.approx(
+        2.0 / 3
+    )
+    assert facts["accuracy_worst"] == 0.1 and (facts["false_alarms"], facts["missed"]) == (1, 0)
+
+
+def test_the_worst_group_is_that_of_the_honest_clients():
+    arrays = {
+        "loss": np.ones(CLIENTS), "flock": np.zeros(CLIENTS, np.int64), "apart": np.zeros(CLIENTS, np.int8),
+    }  # fmt: skip
+    tested = Evaluation(np.array([0.9, 0.7, 0.4, 0.6, 0.0]), np.ones(CLIENTS))
+    truth = np.array([0, 0, 1, 1, 1])
+    facts = recorded(RoundRecord(1, {}, arrays, ()), tested, truth, frozenset({4}), []).facts
+    assert facts["accuracy_worst_group"] == pytest.approx(0.5) and facts["missed"] == 1
 
 
 def _distances(largest):

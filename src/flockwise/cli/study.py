@@ -129,7 +129,15 @@ def carry_out(found: "Study", todo: list["Cell"], **options: Any) -> bool:
 
 
 def write_outputs(found: "Study") -> None:
-    """Tables and page; the first table is shown here too."""
+    """Tables and page; the tables are shown here too."""
+    from rich.console import Console
+
+    from flockwise.studies.writers.terminal import terminal_table
+
+    for table in found.tables():
+        Console().print(terminal_table(table))
+    page, *_ = found.write()
+    click.echo(f"page: {page}")
 
 
 def _size(count: float) -> str:

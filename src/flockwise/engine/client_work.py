@@ -12,13 +12,18 @@ from torch import nn
 
 from flockwise.attacks import DataAttack
 from flockwise.data import Federation, Shard
+from flockwise.engine.kept import Kept
+from flockwise.engine.local_training import ClientTraining, Trainers
+from flockwise.errors import InputError
 from flockwise.messages import is_root, origin
 from flockwise.models.layout import Layout
 from flockwise.models.travel import EVERYTHING, Travel
 from flockwise.rng import generator
+from flockwise.stages.personal import AS_USUAL, Personal
 from flockwise.stages.report import Report
 from flockwise.tasks import Task, classification
 from flockwise.training import Recipe, choose_trainer
+from flockwise.training.recipe import Trainer
 from flockwise.types import Models, Vector
 
 _CACHE_BYTES = 256 << 20  # materialised clients kept by each worker
@@ -60,25 +65,31 @@ class ClientWork:
     )
     source: Source | None = None
     task: Task = field(default_factory=classification)
+    personal: Personal = AS_USUAL  # what clients keep to themselves, and how they train with it
 
     def __post_init__(self) -> None:
         self._cache: OrderedDict[tuple[int, str, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._cached = 0
+        self._reports: dict[tuple[int, bool], dict[str, np.ndarray]] = {}
         self._joined: OrderedDict[tuple[tuple[int, ...], bool], tuple[np.ndarray, np.ndarray, np.ndarray]] = (
             OrderedDict()
         )
-        self.travel = Travel.of(Layout.of(self.module), self.travels)
+        self.travel = Travel.of(Layout.of(self.module), self.travels, self.personal.head)
         self.first = self.travel.layout.read(self.module)  # the whole model as it is before training
-        tokens = self.federation.dataset.tokens
-        self._trainer, self.why = choose_trainer(
-            self.module,
-            self.sample_shape,
-            self.recipe,
-            device=self.device,
-            prefer=self.prefer,
-            tokens=tokens,
-            task=self.task,
-        )
+        self.kept = Kept(self.travel, self.personal, self.first)
+        self._trainer, self.why = self._choose(self.module)
+        self._trainers = Trainers(self._trainer, self.module, self.travel, lambda part: self._choose(part)[0])
+        if self.personal.plain and (not self.recipe.plain or self.recipe.step_schedule):
+            raise InputError(
+                "training: this method takes plain gradient steps; leave out momentum, weight_decay, proximal, clip and "
+                "step_schedule, and use optimizer 'sgd'"
+            )
+
+    def _choose(self, module: nn.Module) -> tuple[Trainer, str]:
+        return choose_trainer(
+            module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer,
+            tokens=self.federation.dataset.tokens, task=self.task,
+        )  # fmt: skip
 
     @property
     def sample_shape(self) -> tuple[int, ...]:
@@ -102,26 +113,34 @@ class ClientWork:
 
     def train(self, client: int, round: int, candidates: Models) -> tuple[Vector, int, float] | None:
         """The client's trained parameters, the candidate it chose, and its loss; None if it holds too little data."""
+        result = self.train_keeping(client, round, candidates, self.kept.memory(self.kept.first_row))
+        return result[:3] if result else None
+
+    def train_keeping(
+        self, client: int, round: int, candidates: Models, memory: Vector
+    ) -> tuple[Vector, int, float, Vector] | None:
+        """The same for a client that remembers something: also what it remembers now."""
         x, y = self.data(client, "train", round)
         if len(y) < self._trainer.least:
             return None
         chosen = self._best(candidates, x, y) if len(candidates) > 1 else 0
         if self._idles(client, round):
-            return candidates[chosen], chosen, float("nan")
+            return candidates[chosen], chosen, float("nan"), memory
         rng = generator(self.seed, "batches", round, client)
-        orders = np.empty((self.recipe.epochs, len(y)), dtype=np.int64)
-        for order in orders:
-            order[:] = rng.permutation(len(y))
-        trained, loss = self._trainer.train(candidates[chosen], x, y, orders, self.recipe.at(round))
-        return trained, chosen, loss
+        local = ClientTraining(self._trainers, self.recipe.at(round), round, x, y, rng)
+        trained, memory, loss = self.personal.train(local, candidates[chosen], memory)
+        return trained, chosen, loss, memory
 
     def told(self, client: int, round: int) -> dict[str, np.ndarray]:
         """The client's report, from its training data."""
         if self.report is None:
             return {}
-        x, y = self.data(client, "train", round)
-        made = self.report.make(x, y, self.federation.dataset.classes)
-        return {name: np.asarray(array) for name, array in made.items()}
+        key = (client, self._drifted(round))
+        if key not in self._reports:  # it follows from the data alone, and may take longer than the training
+            x, y = self.data(client, "train", round)
+            made = self.report.make(x, y, self.federation.dataset.classes)
+            self._reports[key] = {name: np.asarray(array) for name, array in made.items()}
+        return self._reports[key]
 
     def origin(self, client: int) -> tuple[float, float, float]:
         """Where the client's replies come from, as numbers."""

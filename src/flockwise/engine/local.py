@@ -49,8 +49,8 @@ class LocalEngine(Engine):
         self._versions = np.zeros(rows, dtype=np.int64)  # a new number for each model that came into a row
         # Room for the server's own data too, which may train every model.
         self._updates = Arena(clients + rows, travel.size, likely=clients)
-        self._own = Arena(clients, travel.own_size)  # what stays with each client
-        self._own.rows[:] = travel.own(work.first)
+        self._own = Arena(clients, len(work.kept.first_row))  # what stays with each client
+        self._own.rows[:] = work.kept.first_row
         reported = sum(int(np.prod(shape)) for shape in work.report.shapes.values()) if work.report else 0
         self._reports = Arena(clients + rows, reported, np.float64)
         self._origins = np.array([work.origin(client) for client in range(clients)])
@@ -116,7 +116,7 @@ class LocalEngine(Engine):
     def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
         """Only clients whose model (or data) changed are tested again."""
         self._share(models)
-        if not self._work.travel.everything:
+        if not self._work.kept.nothing:
             return self._evaluate_each(round, rows)
         drifted = self._work.later is not None and round >= self._work.drift_round
         wanted = 2 * self._versions[rows] + drifted
@@ -152,8 +152,8 @@ class LocalEngine(Engine):
         return Evaluation(score, loss, dict(zip(self._work.task.others, others, strict=True)))
 
     def kept(self) -> Mapping[str, np.ndarray]:
-        """What of their models clients keep to themselves."""
-        return {} if self._work.travel.everything else {"own": self._own.rows.copy()}
+        """What clients keep to themselves."""
+        return {} if self._work.kept.nothing else {"own": self._own.rows.copy()}
 
     def restore(self, kept: Mapping[str, np.ndarray]) -> None:
         """Clients go on with what they had kept."""
@@ -203,14 +203,16 @@ class LocalEngine(Engine):
             return self._test(job)
         client = job["client"]
         if kind == "test own":
-            whole = self._whole(client, self._models.rows[job["row"]])
-            self._results.rows[client] = work.score(client, "test", round, whole)
+            used = work.kept.used(self._models.rows[job["row"]], self._row(client))
+            self._results.rows[client] = work.score(client, "test", round, used)
             return {}
         models = job["models"]
         # one model, the usual case, without a copy
         sent = self._models.rows[models if len(models) > 1 else slice(models[0], models[0] + 1)]
         candidates = (
-            sent if work.travel.everything else np.stack([self._whole(client, model) for model in sent])
+            sent
+            if work.travel.everything
+            else np.stack([work.kept.whole(m, self._row(client)) for m in sent])
         )
         if kind == "validate":
             scores = [work.score(client, "validation", round, model) for model in candidates]
@@ -218,22 +220,21 @@ class LocalEngine(Engine):
             return {"client": client, "scores": _to_json(s[0] for s in scores),
                     "losses": _to_json(s[1] for s in scores), "samples": samples}  # fmt: skip
         started = time.perf_counter()
-        result = work.train(client, round, candidates)
+        result = work.train_keeping(client, round, candidates, work.kept.memory(self._row(client)))
         if result is None:
             return {"client": client, "samples": 0}
-        trained, chosen, loss = result
+        trained, chosen, loss, memory = result
         np.subtract(work.travel.part(trained), sent[chosen], out=self._updates.rows[job["slot"]])
-        if not work.travel.everything and not is_root(client):
-            self._own.rows[client] = work.travel.own(trained)
+        if not work.kept.nothing and not is_root(client):
+            self._own.rows[client] = work.kept.row(trained, memory)
         if work.report is not None and not is_root(client):
             self._reports.rows[job["slot"]] = self._flat(work.told(client, round))
         return {"client": client, "samples": len(work.data(client, "train", round)[1]), "chosen": chosen,
                 "loss": _to_json([loss])[0], "slot": job["slot"], "seconds": time.perf_counter() - started}  # fmt: skip
 
-    def _whole(self, client: int, model: Vector) -> Vector:
-        """What the client is sent, with what it has kept."""
-        own = self._work.travel.own(self._work.first) if is_root(client) else self._own.rows[client]
-        return self._work.travel.whole(model, own)
+    def _row(self, client: int) -> Vector:
+        """What the client has kept; the server's own data has nothing of its own."""
+        return self._work.kept.first_row if is_root(client) else self._own.rows[client]
 
     def _flat(self, report: Mapping[str, np.ndarray]) -> np.ndarray:
         """A report as one row; the gate is shown NaN where it is not of the shape that was agreed."""

@@ -23,6 +23,7 @@ from flockwise.flower.setup import Choices, make_server, refuse_flowers_names
 from flockwise.flower.user_apps import UserApps
 from flockwise.flower.user_messages import Settings, UserMessages
 from flockwise.messages import Event, RoundRecord
+from flockwise.runs.federating import report_of
 from flockwise.runs.loop import Loop, Record
 from flockwise.runs.recording import recorded
 from flockwise.server import Server
@@ -94,7 +95,7 @@ class Flocks:
         config = self._choices.config(num_rounds)
         method = self._choices.method(config)
         messages = UserMessages(
-            self._roster, layout, self._keys, method.report, timeout, _settings(train_config),
+            self._roster, layout, self._keys, report_of(method), timeout, _settings(train_config),
             _settings(evaluate_config),
         )  # fmt: skip
         with RunDirectory.open(self._path, config) as directory:

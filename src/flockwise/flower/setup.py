@@ -16,6 +16,7 @@ from flockwise.rng import generator
 from flockwise.runs.objects import method_sections
 from flockwise.server import Gate, Server
 from flockwise.stages.method import Method
+from flockwise.stages.report import Report
 from flockwise.stages.stage import Setting
 from flockwise.stages.state import State
 from flockwise.types import Models, Vector
@@ -61,6 +62,21 @@ class Choices:
             raise ConfigError(
                 f"aggregation.name = {config.aggregation.name!r}: needs clean data on the server, which a Flower app "
                 "does not have; choose another rule"
+            )
+        if method.personal is not None:
+            raise ConfigError(
+                f"strategy.name = {method.name!r}: what clients keep and how they train is up to the ClientApp; let it send "
+                "only what is shared, and choose 'fedavg' or a clustered method here"
+            )
+        if not isinstance(method.report, Report | None):
+            raise ConfigError(
+                f"strategy.name = {method.name!r}: clients tell something of their data, whose size is not known here; "
+                "say it with features=... and classes=..."
+            )
+        if method.reads_truth:
+            raise ConfigError(
+                f"strategy.name = {method.name!r}: is given the groups of a simulated split, which nobody knows in a "
+                "Flower app; choose a method that finds them, such as 'flic'"
             )
         return method
 

@@ -23,9 +23,11 @@ class Travel:
     travelling: tuple[bool, ...]  # for each entry of the layout
 
     @classmethod
-    def of(cls, layout: Layout, patterns: Sequence[str] = EVERYTHING) -> "Travel":
-        """The tensors whose names match one of the patterns, such as "features.*"."""
+    def of(cls, layout: Layout, patterns: Sequence[str] = EVERYTHING, head: int = 0) -> "Travel":
+        """The tensors whose names match one of the patterns, such as "features.*"; all but `head` layers, if all match."""
         names = [entry.name for entry in layout.entries]
+        if head and tuple(patterns) == EVERYTHING:
+            return cls(layout, _but_the_last(layout, head))
         for pattern in patterns:
             if not any(fnmatchcase(name, pattern) for name in names):
                 raise InputError(
@@ -97,3 +99,15 @@ class Travel:
                 spans.setdefault(name, []).extend((start, stop))
                 start = stop
         return tuple((min(ends), max(ends)) for ends in spans.values())
+
+
+def _but_the_last(layout: Layout, head: int) -> tuple[bool, ...]:
+    """All tensors but those of the last layers that are trained."""
+    layers = dict.fromkeys(entry.name.rpartition(".")[0] for entry in layout.entries if entry.trainable)
+    if head >= len(layers):
+        raise InputError(
+            f"strategy.head = {head}: this model has {len(layers)} layers, so nothing would travel; choose a deeper model, "
+            "such as model.name = 'mlp', or a smaller head"
+        )
+    last = list(layers)[-head:]
+    return tuple(entry.name.rpartition(".")[0] not in last for entry in layout.entries)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flockwise.errors import InputError
+from flockwise.numbers import NUMBERS
 from flockwise.report.comparison import describe_comparison
 from flockwise.report.encoding import plain
 from flockwise.report.numbers import describe_run
@@ -47,7 +48,7 @@ def build_page(shown: Mapping[str, Any], title: str = "Flockwise") -> str:
     library, script, style = charts_library(), page_script(), page_style()
     policy = (
         "default-src 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
-        f"script-src {_hash(library)} {_hash(script)}; style-src {_hash(style)}"
+        f"script-src {content_hash(library)} {content_hash(script)}; style-src {content_hash(style)}"
     )
     parts = {
         "policy": policy, "title": escape(title), "style": style, "data": safe_json(shown),
@@ -81,7 +82,13 @@ def charts_library() -> str:
 @cache
 def page_script() -> str:
     """The page's own script: the files in `page/` one after the other, closed off from everything else."""
-    return '"use strict";\n(() => {\n' + "\n".join(_text(f"page/{name}.js") for name in SCRIPTS) + "})();\n"
+    numbers = {number.name: [number.title, number.meaning, number.better] for number in NUMBERS.values()}
+    known = (
+        f"const NUMBERS = Object.fromEntries(Object.entries({safe_json(numbers)})"
+        ".map(([name, [title, meaning, better]]) => [name, { title, meaning, better }]));\n"
+    )
+    scripts = "\n".join(_text(f"page/{name}.js") for name in SCRIPTS)
+    return f'"use strict";\n(() => {{\n{known}{scripts}}})();\n'
 
 
 @cache
@@ -99,5 +106,6 @@ def _text(name: str) -> str:
     return files("flockwise.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _hash(content: str) -> str:
+def content_hash(content: str) -> str:
+    """A script or style as a page's policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

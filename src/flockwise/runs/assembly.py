@@ -20,8 +20,16 @@ from flockwise.registry import OWN
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary, choose_attackers
 from flockwise.runs.channel import make_channel
-from flockwise.runs.federating import OwnModel, make_federation, make_work, model_factory
+from flockwise.runs.federating import (
+    OwnModel,
+    for_federation,
+    make_federation,
+    make_work,
+    model_factory,
+    report_of,
+)
 from flockwise.runs.hazards import Hazards
+from flockwise.runs.truth import truth_for
 from flockwise.server import Gate, Server
 from flockwise.stages.method import Method
 from flockwise.stages.stage import Setting
@@ -72,6 +80,7 @@ def assemble(
     if config.engine.name != "local" and brought.engine is None and (brought.clients or brought.model):
         raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
     federation = brought.clients or make_federation(config, directory, data)
+    method = for_federation(method, federation)
     adversary = make_adversary(config, federation.clients, directory, brought.attack)
     work = make_work(
         config,
@@ -80,7 +89,8 @@ def assemble(
         federation=federation,
         model=brought.model,
         adversary=adversary,
-        report=method.report,
+        report=report_of(method),
+        personal=method.personal,
         recipe=brought.recipe,
         task=brought.task,
     )
@@ -90,7 +100,9 @@ def assemble(
         _same_run(state, work.federation.clients, work.travel.size)
     travel, cap = work.travel, config.gate.weight_cap
     scoring = work.task.scoring
-    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap, scoring)
+    liars = adversary.clients if adversary else frozenset()
+    truth = truth_for(method, work.federation, work.later, config.faults.drift_round, liars)
+    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap, truth, scoring)
     gate = Gate(work.travel.size, config.gate.max_norm, scoring=scoring)
     server = Server(method, first, work.federation.clients, setting=setting, gate=gate, state=state)
     engine = brought.engine or engine_of(config, directory, data)

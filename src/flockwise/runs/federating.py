@@ -24,6 +24,8 @@ from flockwise.runs.adversary import Adversary
 from flockwise.runs.recipes import recipe_of
 from flockwise.runs.targets import check_attack, check_data, outputs_of
 from flockwise.splits import SPLITS
+from flockwise.stages.method import Method
+from flockwise.stages.personal import AS_USUAL, Personal
 from flockwise.stages.report import Report
 from flockwise.tasks import Task
 from flockwise.training import Recipe
@@ -36,7 +38,7 @@ OwnModel = (
 def make_work(
     config: Config, directory: Path | None, data: Path | None, *, federation: Federation | None = None,
     model: OwnModel | None = None, adversary: Adversary | None = None, report: Report | None = None,
-    recipe: Recipe | None = None, task: Task | None = None,
+    personal: Personal | None = None, recipe: Recipe | None = None, task: Task | None = None,
 ) -> ClientWork:  # fmt: skip
     """All that is needed to do any client's work, on whatever machine."""
     federation = federation or make_federation(config, directory, data)
@@ -60,7 +62,18 @@ def make_work(
         federation, first, recipe_of(config, directory, recipe), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
         report, tuple(config.model.travels), Source(config.written(), directory, data), learned,
+        personal or AS_USUAL,
     )  # fmt: skip
+
+
+def for_federation(method: Method, federation: Federation) -> Method:
+    """The method for the samples and classes of these clients."""
+    return method.for_data(int(np.prod(federation.dataset.x.shape[1:])), federation.dataset.classes)
+
+
+def report_of(method: Method) -> Report | None:
+    """What clients are asked to tell, once the method is for their data."""
+    return method.report if isinstance(method.report, Report) else None
 
 
 def make_federation(config: Config, directory: Path | None, data: Path | None) -> Federation:

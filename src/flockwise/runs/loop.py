@@ -3,14 +3,14 @@
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from flockwise.engine import Engine, Evaluation
 from flockwise.errors import EngineError
-from flockwise.messages import Event, Replies, RoundRecord, bound
+from flockwise.messages import Event, Plan, Replies, RoundRecord, bound
 from flockwise.runs.hazards import Hazards
 from flockwise.server import Server
 from flockwise.store import RunWriter
@@ -179,21 +179,25 @@ def one_round(
 ) -> tuple[RoundRecord, list[Event]]:
     """Drive the server through one round: plans to the engine, replies back past attackers and channel."""
     hazards = hazards or Hazards()
-    replies, events = _trained(server, engine)
+    plan, replies, events = _trained(server, engine)
+    sent = plan.bytes_sent + replies.updates.nbytes
     arrived, lost = hazards.replies(replies, server.state)
     record = server.tell(arrived)
     while record is None:  # the server has questions before it closes the round
         plan = server.ask()
+        sent += plan.bytes_sent
         if plan.kind == "train":
-            replies, lost_again = hazards.replies(engine.train(plan), server.state)
-            lost, record = [*lost, *lost_again], server.tell(replies)
+            replies = engine.train(plan)
+            sent += replies.updates.nbytes
+            arrived, lost_again = hazards.replies(replies, server.state)
+            lost, record = [*lost, *lost_again], server.tell(arrived)
         else:
             record = server.tell(bound(hazards.scores(engine.validate(plan))))
-    return record, [*events, *lost]
+    return replace(record, facts={**record.facts, "bytes": float(sent)}), [*events, *lost]
 
 
-def _trained(server: Server, engine: Engine) -> tuple[Replies, list[Event]]:
-    """Replies to the training plan; one that nobody answers is made anew, for who can be reached then."""
+def _trained(server: Server, engine: Engine) -> tuple[Plan, Replies, list[Event]]:
+    """A training plan and the replies to it; one that nobody answers is made anew, for who can be reached then."""
     events: list[Event] = []
     for attempt in itertools.count(1):
         plan = server.ask(engine.present())
@@ -207,7 +211,7 @@ def _trained(server: Server, engine: Engine) -> tuple[Replies, list[Event]]:
             raise Unanswered(f"round {plan.round}: {why}, {attempt} times", events)
         events.append(Event("retry", f"{why}; try {attempt} of {engine.retries}"))
         engine.wait()
-    return replies, events
+    return plan, replies, events
 
 
 def _nobody(events: list[Event]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from flockwise.engine import Evaluation
 from flockwise.messages import Event, RoundRecord
-from flockwise.metrics import adjusted_rand, detection, purity
+from flockwise.metrics import adjusted_rand, detection, per_group_accuracy, purity
 from flockwise.similarity.drawn_map import drawn_map
 from flockwise.stages.state import FREE, UNPLACED
 
@@ -28,10 +28,12 @@ def recorded(
     honest = np.ones(len(flock), dtype=bool)
     honest[list(attackers)] = False
     if tested is not None:
-        facts |= accuracy_facts(tested.score, tested.loss, honest & (apart == FREE))
-        everyone = tested.score[honest]  # those set apart by mistake count too
-        if (apart[honest] != FREE).any() and np.isfinite(everyone).any():
-            facts["accuracy_honest"] = float(np.nanmean(everyone))
+        facts |= accuracy_facts(tested.score, tested.loss, honest)  # those set apart by mistake count too
+        if (apart[honest] != FREE).any():
+            facts["accuracy_taking_part"] = _mean(tested.score[honest & (apart == FREE)])
+        if truth is not None and np.isfinite(tested.score[honest]).any():
+            by_group = per_group_accuracy(tested.score[honest], truth[honest])
+            facts["accuracy_worst_group"] = float(np.nanmin(by_group))
         arrays |= {
             "accuracy": tested.score.astype(np.float32),
             "test_loss": tested.loss.astype(np.float32),
@@ -51,7 +53,7 @@ def recorded(
 
 
 def accuracy_facts(accuracy: np.ndarray, loss: np.ndarray, counted: np.ndarray) -> dict[str, float]:
-    """Accuracy over the honest clients that take part: mean, worst, spread."""
+    """Accuracy over the clients that count: mean, worst, spread."""
     seen = accuracy[counted & np.isfinite(accuracy)]
     if not len(seen):
         return {}
@@ -74,11 +76,16 @@ def truth_facts(
             np.ascontiguousarray(labels[placed], dtype=np.int64).tobytes() for labels in (flock, truth)
         )
         facts |= _agreement(ours, theirs)
+    wolves = np.zeros(len(flock), dtype=bool)
+    wolves[list(attackers)] = True
+    found = detection(apart != FREE, wolves)
+    facts["false_alarms"] = float(found.false_alarms)
     if attackers:
-        wolves = np.zeros(len(flock), dtype=bool)
-        wolves[list(attackers)] = True
-        found = detection(apart != FREE, wolves)
-        facts |= {"detection_precision": float(found.precision), "detection_recall": float(found.recall)}
+        facts |= {
+            "missed": float((wolves & (apart == FREE)).sum()),
+            "detection_precision": float(found.precision),
+            "detection_recall": float(found.recall),
+        }
     return facts
 
 

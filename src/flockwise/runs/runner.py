@@ -26,6 +26,7 @@ from flockwise.runs.naming import as_quality, named
 from flockwise.runs.objects import config_of, merged
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.recording import recorded
+from flockwise.runs.truth import ground_truth
 from flockwise.stages.method import Method
 from flockwise.store import create_run, reopen_run
 from flockwise.store.checkpoint import state_of
@@ -277,15 +278,6 @@ def _task(said: "Task | str | None") -> "Task | None":
 
 def _task_section(said: "Task | str") -> dict[str, Any]:
     return {"name": said} if isinstance(said, str) else written(said.section())
-
-
-def ground_truth(federation: "Federation", attackers: frozenset[int]) -> np.ndarray | None:
-    """The true flock of each client: its group, and whether it lies."""
-    groups = federation.groups
-    if groups is None and not attackers:
-        return None
-    lies = np.array([client in attackers for client in range(federation.clients)], dtype=np.int64)
-    return lies if groups is None else 2 * groups + lies
 
 
 def client_rows(parts: Parts) -> list[dict[str, Any]]:

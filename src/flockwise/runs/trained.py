@@ -7,6 +7,7 @@ import numpy as np
 from torch import nn
 
 from flockwise.config.resolving import method_of
+from flockwise.engine.kept import Kept
 from flockwise.errors import InputError
 from flockwise.models import Layout
 from flockwise.models.travel import Travel
@@ -15,6 +16,7 @@ from flockwise.rng import derived_seed
 from flockwise.runs.federating import make_federation, model_factory
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.stages.method import Method
+from flockwise.stages.personal import AS_USUAL
 from flockwise.stages.stage import Setting
 from flockwise.stages.state import UNPLACED, State
 from flockwise.store import Run, open_run
@@ -47,16 +49,19 @@ def load_model(
         federation = make_federation(config, directory, Path(data) if data is not None else None)
         module = model_factory(config, federation, directory)(derived_seed(config.seed, "model"))
     made = module if isinstance(module, nn.Module) else module()
-    travel = Travel.of(Layout.of(made), config.model.travels)
+    method = method or method_of(config, directory)
+    personal = method.personal or AS_USUAL
+    travel = Travel.of(Layout.of(made), config.model.travels, personal.head)
     saved = run.checkpoint(at)
     state = state_of(saved, run.path)
     setting = Setting(config.seed, config.sampling.fraction, travel.layers)
-    models, rows = (method or method_of(config, directory)).serve.assign(state, setting)
+    models, rows = method.serve.assign(state, setting)
     row = _row(state, rows, client, flock)
-    own = travel.own(travel.layout.read(made))
+    kept = Kept(travel, personal, travel.layout.read(made))
+    own = kept.first_row
     if client is not None and "clients/own" in saved:
         own = saved["clients/own"][client]
-    travel.layout.write(made, travel.whole(models[row], own))
+    travel.layout.write(made, kept.used(models[row], own))
     return made
 
 

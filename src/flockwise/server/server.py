@@ -16,6 +16,7 @@ from flockwise.errors import InputError
 from flockwise.messages import Event, Plan, RoundRecord
 from flockwise.server.gate import Answers, Gate
 from flockwise.stages.method import Method
+from flockwise.stages.report import Report
 from flockwise.stages.stage import Admitted, Round, Setting, Steps
 from flockwise.stages.state import CONFIRMED, FREE, QUARANTINED, UNPLACED, State, first_state
 from flockwise.types import Mask, Models, Rows
@@ -35,6 +36,10 @@ class Server:
         first = np.atleast_2d(np.asarray(initial, dtype=np.float32))
         if len(first) < method.models:
             raise InputError(f"initial = {len(first)} models: {method.name} starts from {method.models}")
+        if not isinstance(method.report, Report | None):
+            raise InputError(
+                f"{method.name}: what clients tell depends on their data; say method.for_data(features, classes)"
+            )
         self.method = method
         self.setting = setting or Setting()
         self.gate = replace(gate or Gate(first.shape[1]), report=method.report)

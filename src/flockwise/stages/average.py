@@ -1,6 +1,6 @@
 """The stages in which replies become the next models."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -13,7 +13,7 @@ from flockwise.stages.evidence import LatestModels
 from flockwise.stages.schedule import FOUND
 from flockwise.stages.stage import REPLIES, Round, Stage, stage
 from flockwise.stages.state import UNPLACED, Slot, State, flocks_in, largest_flock
-from flockwise.types import Labels, Models, Vector
+from flockwise.types import Clients, Labels, Models, Vector, Weights
 
 
 class RuleMemory(dict[str, np.ndarray]):
@@ -92,8 +92,13 @@ def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait
     return stage("average groups", run, [REPLIES], wants_root="root" in rule.piece.wants)
 
 
-def average_known(rule: Rule, latest: LatestModels) -> Stage:
-    """The rule on the newest models of all known members, also those not heard this round (communities, eq. 1)."""
+def average_known(
+    rule: Rule, latest: LatestModels, weights: Callable[[Round, Clients], Weights] | None = None
+) -> Stage:
+    """The rule on the newest models of all known members, also those not heard this round (communities, eq. 1).
+
+    All count the same, or as `weights` says.
+    """
     for asked, name in (("root", "root set"), ("memory", "memory")):
         if asked in rule.piece.wants:
             raise ConfigError(
@@ -109,9 +114,10 @@ def average_known(rule: Rule, latest: LatestModels) -> Stage:
             members = np.flatnonzero((state.labels == flock) & heard & state.free)
             if len(members):
                 center = known[members[0]]
+                counts = np.ones(len(members)) if weights is None else weights(round, members)
                 joint, _ = rule(
-                    known[members] - center, np.ones(len(members)), state.clients, round=round.number,
-                    seed=round.setting.seed, clients=members,
+                    known[members] - center, counts, state.clients, round=round.number, seed=round.setting.seed,
+                    clients=members,
                 )  # fmt: skip
                 models[flock] = moved(center, joint)
         return round.to(replace(state, models=models))

@@ -1,12 +1,13 @@
 """A method: what happens in a round, and which model each client has."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flockwise.errors import InputError
 from flockwise.stages.attribution import Attribution, own_flock
-from flockwise.stages.report import Report
+from flockwise.stages.personal import Personal
+from flockwise.stages.report import Report, ReportOf
 from flockwise.stages.stage import REPLIES, Stage
 
 
@@ -15,13 +16,18 @@ class Method:
     """A clustered or robust method, ready for a Server: `fw.flic(warmup=10)` makes one.
 
     `round` is its chain of stages, `serve` which model each client has between rounds, `models` how many it starts
-    from, `report` what clients tell besides their updates. `options` are what it was made with, for the record.
+    from, `report` what clients tell besides their updates, `personal` what they keep to themselves. `reads_truth` asks for
+    the split's groups, for upper bounds. A report whose shapes follow from the data is a function of the numbers in a
+    sample and of the classes; whoever knows the data makes it with `for_data`. `options` are
+    what it was made with, for the record.
     """
 
     round: Stage
     serve: Attribution = own_flock
     models: int = 1
-    report: Report | None = None
+    report: Report | ReportOf | None = None
+    personal: Personal | None = None
+    reads_truth: bool = False
     name: str = "own"
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -36,6 +42,12 @@ class Method:
     def needs_root(self) -> bool:
         """Whether the server's own clean data trains along (FLTrust)."""
         return self.round.wants_root
+
+    def for_data(self, features: int, classes: int) -> "Method":
+        """The same method, for samples of so many numbers, of so many classes."""
+        if self.report is None or isinstance(self.report, Report):
+            return self
+        return replace(self, report=self.report(features, classes))
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self.options.items())

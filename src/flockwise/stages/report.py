@@ -43,3 +43,7 @@ class Report:
             if not np.isfinite(array).all():
                 return f"report {name!r} holds NaN or infinite values"
         return None
+
+
+# Where shapes follow from the data: the report for samples of so many numbers, of so many classes.
+ReportOf = Callable[[int, int], Report]

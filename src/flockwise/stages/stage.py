@@ -19,7 +19,7 @@ from flockwise.messages import Event, Plan, Scores
 from flockwise.scoring import ACCURACY, Scoring
 from flockwise.stages.batch import Batch
 from flockwise.stages.state import State
-from flockwise.types import Mask, Vector
+from flockwise.types import Labels, Mask, Vector
 
 Layers = tuple[tuple[int, int], ...]  # first and last parameter of each layer
 REPLIES = "replies"  # what `train` gives
@@ -34,6 +34,8 @@ class Setting:
     layers: Layers = ()
     learned: Layers = ()  # the numbers that training moves, as spans; (): all. Statistics of batches are not learned
     weight_cap: float | None = 5.0  # of a flock's median sample count: no client counts for more
+    # The true groups in a round: given to a method that says it reads them (`Method.reads_truth`) and to no other.
+    truth: Callable[[int], Labels] | None = None
     scoring: Scoring = ACCURACY  # how models are compared
 
 

@@ -38,6 +38,23 @@ def fact_columns(place: Mapping[int, int], rows: Iterable[Row]) -> dict[str, np.
     return dict(sorted(found.items()))
 
 
+def all_honest(facts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """`accuracy` over every honest client, and `accuracy_taking_part` in every round if it is on record in any.
+
+    Up to 0.2 `accuracy` left out honest clients that were set apart, and `accuracy_honest` counted them too.
+    """
+    if "accuracy_honest" in facts:
+        everyone, part = facts.pop("accuracy_honest"), facts.get("accuracy")
+        if part is not None:
+            facts["accuracy_taking_part"] = part
+            everyone = np.where(np.isfinite(everyone), everyone, part)
+        facts["accuracy"] = everyone
+    elif "accuracy_taking_part" in facts and "accuracy" in facts:
+        some = facts["accuracy_taking_part"]
+        facts["accuracy_taking_part"] = np.where(np.isfinite(some), some, facts["accuracy"])
+    return facts
+
+
 def client_of(row: Row) -> dict[str, Any]:
     """A client's record; what is of another type than it should be is not there."""
     client = dict(zip(CLIENT_COLUMNS, row, strict=True))

@@ -15,7 +15,7 @@ from flockwise.scoring import Scoring, read_scoring
 from flockwise.store import client_notes, files
 from flockwise.store.checkpoint import checkpoint_path, read_checkpoint
 from flockwise.store.client_notes import called, read_notes
-from flockwise.store.columns import client_of, decoded, events_of, fact_columns, number
+from flockwise.store.columns import all_honest, client_of, decoded, events_of, fact_columns, number
 from flockwise.store.damage import MOST_FILE, find_damage
 from flockwise.store.looking import Row, looking, read
 from flockwise.store.schema import CLIENT_COLUMNS, FORMAT, KNOWN_ARRAYS
@@ -163,7 +163,7 @@ class Run:
         place = {int(round): i for i, round in enumerate(self.rounds)}
         with looking(self.path / "run.sqlite") as database:
             rows = read(database, "facts", "SELECT round, name, value FROM facts", whole=False)
-            return fact_columns(place, rows)
+            return all_honest(fact_columns(place, rows))
 
     @property
     def metrics(self) -> Any:

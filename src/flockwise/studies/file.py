@@ -9,6 +9,7 @@ from pydantic import Field
 
 from flockwise.config.sections import Section
 from flockwise.errors import ConfigError
+from flockwise.numbers import number_of
 from flockwise.options import validated
 
 Scalar = str | int | float | bool
@@ -47,14 +48,24 @@ class NumberSpec(Section):
     statistic: Literal["mean", "best", "worst"] = Field("mean", description="of `over` or `last`")
     target: float | None = Field(None, description="for numbers that compare with a target")
     percent: bool = Field(False, description="show a share as percent")
+    better: Literal["higher", "lower", "neither"] | None = Field(
+        None, description="which direction is better; default: as the number's definition says"
+    )
     title: str = ""
+
+    @property
+    def direction(self) -> Literal["higher", "lower", "neither"]:
+        """Which direction is better."""
+        return self.better or number_of(self.of).better
 
 
 class Show(Section):
     """The table: what its rows and columns are, which numbers, which pictures."""
 
     rows: list[str] | str | None = Field(None, description="axes down the side; default: the first")
-    columns: list[str] | str | None = Field(None, description="axes across; default: the others")
+    columns: list[str] | str | None = Field(
+        None, description="axes across; those that are named nowhere come after them"
+    )
     numbers: list[str] = Field(["accuracy"], min_length=1, description="the first is what is compared")
     worst: str | None = Field(None, description="add a column with the worst over this axis")
     figures: list[Literal["heat", "curves", "seeds", "when"]] = Field(["heat", "curves", "seeds", "when"])
@@ -166,18 +177,34 @@ def _faults(table: Table, study: StudyFile) -> list[str]:
     for place, where in conditions:
         faults += [f"{place}.{axis}: no such axis; there are {_some(known)}" for axis in where.keys() - known]
     for field in ("rows", "columns"):
-        wanted = getattr(table.show, field)
-        named = [wanted] if isinstance(wanted, str) else wanted or []
         faults += [
             f"show.{field} = {axis!r}: no such axis; there are {_some(axes)}"
-            for axis in named
+            for axis in _listed(getattr(table.show, field))
             if axis not in axes
         ]
     if table.show.worst is not None and table.show.worst not in axes:
         faults.append(f"show.worst = {table.show.worst!r}: no such axis; there are {_some(axes)}")
+    elif table.show.worst is not None and table.show.worst not in sides(table)[1]:
+        faults.append(f"show.worst = {table.show.worst!r}: is an axis of the rows; name one of the columns")
+    both = sorted(set(_listed(table.show.rows)) & set(_listed(table.show.columns)))
+    faults += [
+        f"show.columns = {axis!r}: is an axis of the rows already; take it out of one" for axis in both
+    ]
     if isinstance(table.seeds, list) and len(set(table.seeds)) < len(table.seeds):
         faults.append(f"seeds = {table.seeds}: a seed counts once; leave out the others")
     return faults
+
+
+def sides(table: Table) -> tuple[list[str], list[str]]:
+    """The axes of the rows and of the columns; every axis is in one of them, so that no cell hides another."""
+    rows, columns = _listed(table.show.rows), _listed(table.show.columns)
+    if not rows:
+        rows = [axis for axis in table.vary if axis not in columns][:1]
+    return rows, columns + [axis for axis in table.vary if axis not in (*rows, *columns)]
+
+
+def _listed(axes: list[str] | str | None) -> list[str]:
+    return [axes] if isinstance(axes, str) else list(axes or [])
 
 
 def _some(names: set[str]) -> str:

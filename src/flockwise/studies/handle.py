@@ -8,9 +8,12 @@ from typing import Any
 from flockwise.errors import ConfigError
 from flockwise.studies.cells import Cell, cells_of
 from flockwise.studies.file import StudyFile, read_study
+from flockwise.studies.outputs import write_outputs
 from flockwise.studies.reading import check_numbers, specs_of, value_of
 from flockwise.studies.results import Result, current, results_in
 from flockwise.studies.side_by_side import Told, jobs_for, run_units
+from flockwise.studies.table import StudyTable
+from flockwise.studies.tabulating import tables_of
 from flockwise.studies.work import Bench, units_of
 
 
@@ -49,7 +52,10 @@ class Study:
             }
             file = file.model_copy(update={"seeds": self._seeds, "tables": tables})
         found = cells_of(file, self.scale, self.directory)
-        return [cell for cell in found if not self._tables or cell.table in self._tables]
+        found = [cell for cell in found if not self._tables or cell.table in self._tables]
+        if found and all(cell.error for cell in found):  # a mistake in the base, or in what all cells share
+            raise ConfigError(found[0].error)
+        return found
 
     @property
     def results(self) -> list[Result]:
@@ -99,11 +105,23 @@ class Study:
             watch(told)
         return tried == len(todo)
 
+    def tables(self) -> list[StudyTable]:
+        """The tables: means and intervals over seeds, the best marked."""
+        return tables_of(self.file, self.cells, self.every_result(), self.directory)
+
+    def write(self, folder: str | Path | None = None) -> list[Path]:
+        """Write page.html, the tables as Markdown, LaTeX and CSV, and the figures; the page comes first."""
+        text = self.source.read_text(encoding="utf-8") if self.source else ""
+        where = Path(folder) if folder is not None else self.folder
+        return write_outputs(
+            self.file, self.cells, self.every_result(), where, self.directory, text, self.command
+        )
+
     @property
     def command(self) -> str:
         """How to do the same by hand."""
         if self.source is None:
-            return "flockwise.study(...)"
+            return "flockwise.studies(...)"
         return f"flockwise study {self.source.name}" + (f" --scale {self.scale}" if self.scale else "")
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from flockwise.errors import ConfigError
-from flockwise.numbers import NUMBERS, number_of
+from flockwise.numbers import NUMBERS
 from flockwise.plugins import nearest
 from flockwise.studies.cells import Cell
 from flockwise.studies.file import NumberSpec, Table
@@ -69,7 +69,7 @@ def _from_curves(result: Result, spec: NumberSpec, cell: Cell) -> float:
     else:
         first, last = numbered[-1] - (spec.last or 1) + 1, numbered[-1]
     inside = [value for round, value in zip(numbered, curve, strict=False) if first <= round <= last]
-    return statistic(inside, spec.statistic, number_of(spec.of).better)
+    return statistic(inside, spec.statistic, spec.direction)
 
 
 def measured(finished: Finished, cell: Cell, directory: Path | None) -> dict[str, float | None]:

@@ -8,6 +8,7 @@ from flockwise.engine import Engine, Evaluation
 from flockwise.messages import Plan, Replies, Reply, RoundRecord, Scores, Task, bound
 from flockwise.rng import generator
 from flockwise.server import Server
+from flockwise.stages import Report
 from flockwise.types import Models, Rows
 
 
@@ -15,19 +16,21 @@ class FakeEngine(Engine):
     """Client k moves a model a step towards `goals[k]`; a model's accuracy falls with the distance from it.
 
     `noise` is added to every step. Clients in `absent` never answer. With `groups`, a client's address says which group
-    it is of; its hour and user do not. The server's own data pulls to the mean of all goals.
+    it is of; its hour and user do not. The server's own data pulls to the mean of all goals. With `report`, clients
+    tell their goals, in whatever shapes are asked for.
     """
 
     def __init__(
         self, goals: np.ndarray, step: float = 0.5, noise: float = 0.0, absent: Iterable[int] = (),
-        groups: Sequence[int] | None = None,
+        groups: Sequence[int] | None = None, report: Report | None = None,
     ) -> None:  # fmt: skip
         self.goals = np.asarray(goals, dtype=np.float32)
         self.step, self.noise, self.absent, self.groups = step, noise, frozenset(absent), groups
+        self.shapes = report.shapes if report else {}
 
     def train(self, plan: Plan) -> Replies:
         """Everyone asked and present."""
-        return Replies.stack(plan.round, self.replies(plan), self.goals.shape[1])
+        return Replies.stack(plan.round, self.replies(plan), self.goals.shape[1], self.shapes)
 
     def replies(self, plan: Plan) -> list[Reply]:
         """The same answers one by one, to be changed or lost on the way."""
@@ -67,12 +70,14 @@ class FakeEngine(Engine):
         if self.noise:
             rng = generator(0, "fake", plan.round, max(client, 0))
             update = (update + self.noise * rng.normal(size=goal.shape)).astype(np.float32)
+        told = {name: np.resize(goal, shape).astype(np.float64) for name, shape in self.shapes.items()}
         if client < 0:
-            return Reply(client, plan.round, update, 10, chosen, self.away(client, model))
+            return Reply(client, plan.round, update, 10, chosen, self.away(client, model), report=told)
         group = self.groups[client] if self.groups is not None else 0
         return Reply(
             client, plan.round, update, 10 + client, chosen, self.away(client, model),
             f"10.{40 * group}.{client // 200}.{client % 200}", 6.0 * (client % 3), 1000 * (client % 2) + client,
+            told,
         )  # fmt: skip
 
     def _goal(self, client: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from flockwise.messages import Replies, Reply
 from flockwise.server import Server
-from flockwise.stages import FREE, UNPLACED, Method, Setting, State
+from flockwise.stages import FREE, UNPLACED, Method, Report, Setting, State
 from flockwise.strategies import STRATEGIES
 from flockwise.strategies.strategy import as_strategy
 from flockwise.testing.each import one_each
@@ -32,12 +32,16 @@ class StrategyBattery:
         tried = {name: piece for name, piece in STRATEGIES.items() if piece.example is not None}
         return one_each(cls, {name: {"strategy": piece} for name, piece in tried.items()})
 
+    def method(self) -> Method:
+        """The method, for data of as many features as there are parameters, of two classes."""
+        strategy = as_strategy(type(self).strategy)
+        options = (strategy.example or {}) if self.parameters is None else self.parameters
+        made: Method = strategy(**options)
+        return made.for_data(PARAMETERS, 2)
+
     def server(self, state: State | None = None, fraction: float = 1.0) -> Server:
         """A server of twelve clients with twenty parameters."""
-        strategy = as_strategy(type(self).strategy)
-        method: Method = strategy(
-            **((strategy.example or {}) if self.parameters is None else self.parameters)
-        )
+        method = self.method()
         rng = np.random.Generator(np.random.Philox(3))
         initial = rng.normal(size=(method.models, PARAMETERS)).astype(np.float32)
         setting = Setting(seed=5, fraction=fraction, layers=((0, 12), (12, 20)))
@@ -47,7 +51,10 @@ class StrategyBattery:
         """Two kinds of clients."""
         rng = np.random.Generator(np.random.Philox(4))
         goals = np.repeat(3 * rng.normal(size=(2, PARAMETERS)), CLIENTS // 2, axis=0)
-        return FakeEngine(goals, **{"noise": 0.01, "groups": [0] * 6 + [1] * 6, **settings})
+        report = self.method().report
+        assert isinstance(report, Report | None)
+        usual = {"noise": 0.01, "groups": [0] * 6 + [1] * 6, "report": report}
+        return FakeEngine(goals, **{**usual, **settings})
 
     def play(self, server: Server, engine: FakeEngine, rounds: int) -> None:
         """Drive the server to the end of some rounds."""

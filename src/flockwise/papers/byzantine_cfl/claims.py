@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from flockwise.papers.cells import Claim, Figure, Means
-from flockwise.papers.pictures import line_chart
 from flockwise.papers.results import Result
+from flockwise.pictures import line_chart
 
 DATA = ("mnist", "fashion-mnist", "cifar-10")
 FAULTS = ("byzantine", "noisy", "label-flip")

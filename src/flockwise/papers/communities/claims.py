@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from flockwise.papers.cells import Claim, Figure, Means
-from flockwise.papers.pictures import heat_map, line_chart
 from flockwise.papers.results import Result
+from flockwise.pictures import heat_map, line_chart
 
 _ARI, _SILHOUETTE, _ACCURACY = "adjusted Rand index", "silhouette", "accuracy on the official test part"
 _GLOBAL = "accuracy of the global model"

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from flockwise.papers.cells import Claim, Figure, Means
-from flockwise.papers.pictures import heat_map, line_chart
 from flockwise.papers.results import Result
+from flockwise.pictures import heat_map, line_chart
 
 
 def _stands_where_the_median_falls(means: Means) -> bool | None:

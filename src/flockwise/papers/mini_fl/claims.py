@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from flockwise.papers.cells import Claim, Figure, Means
 from flockwise.papers.mini_fl.tables import ATTACKS, TABLE_NAMES
-from flockwise.papers.pictures import line_chart
 from flockwise.papers.results import Result
+from flockwise.pictures import line_chart
 
 _NUMBER = "test accuracy"
 

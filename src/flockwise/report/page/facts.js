@@ -1,21 +1,12 @@
 // Every number on record: the telling ones in charts of their own, all others in small ones.
 
-const FACT_WORDS = {
-  modularity: "modularity",
-  silhouette: "silhouette",
-  ari: "ARI with the truth",
-  purity: "purity",
-  separation: "separation",
-  detection_precision: "precision (of those set apart, attackers)",
-  detection_recall: "recall (of attackers, set apart)",
-  accuracy_honest: "accuracy, with honest clients set apart",
-  loss: "test loss",
-  test_loss: "test loss",
-  train_loss: "training loss",
-  participants: "clients that trained",
-  rejected: "replies rejected",
-  accuracy_std: "spread between clients",
-};
+// NUMBERS comes from the catalogue in numbers.py: title, meaning, which way is better.
+function factTitle(name) {
+  return NUMBERS[name]?.title || name.replaceAll("_", " ");
+}
+function factMeaning(name) {
+  return NUMBERS[name]?.meaning || "";
+}
 const QUALITY = ["ari", "purity", "modularity", "silhouette"];
 const DETECTION = ["detection_precision", "detection_recall"];
 const OF_SCORE = ["", "_worst", "_p10", "_p90"];
@@ -31,7 +22,7 @@ function factLines(run, names) {
   return names
     .filter((name) => hasNumbers(run.facts[name]))
     .map((name, i) =>
-      line(FACT_WORDS[name] || name, run.rounds, run.facts[name], flockColour(i), {
+      line(factTitle(name), run.rounds, run.facts[name], flockColour(i), {
         lineStyle: { color: flockColour(i), width: 2, type: ["solid", "dashed", "dotted"][i % 3] },
       }),
     );
@@ -143,7 +134,7 @@ const othersFigure = {
         axis({ gridIndex: i, scale: true, splitNumber: 2, axisLabel: { color: css("faint"), fontSize: 10 } }),
       );
       title.push({
-        text: FACT_WORDS[name] || name,
+        text: factTitle(name),
         left,
         top: row * cell + 4,
         padding: 0,

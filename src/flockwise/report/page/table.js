@@ -1,7 +1,7 @@
 // Tables: a row of headings above rows of cells; a long one scrolls by itself, a very long one grows on demand.
 
-function heading(title, figure) {
-  return el("th", { scope: "col", class: figure ? "figure" : undefined }, title);
+function heading(title, figure, meaning) {
+  return el("th", { scope: "col", class: figure ? "figure" : undefined, title: meaning || undefined }, title);
 }
 
 function table(head, rows) {

@@ -1,0 +1,62 @@
+"""What clients have told besides their updates (`Report`) as evidence: the newest array of each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flockwise.similarity import Table
+from flockwise.stages.evidence import Known
+from flockwise.stages.stage import REPLIES, Round, Stage, stage
+from flockwise.stages.state import Slot
+
+
+class _Told:
+    """An array of every client, and whether it has told any."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.table.arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "_Told":
+        return cls(
+            Table({name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()})
+        )
+
+
+_TOLD = Slot("told", _Told)
+
+
+@dataclass(frozen=True)
+class Told:
+    """The newest report of every client heard so far: one of its arrays, in the shape that was agreed."""
+
+    name: str
+    needs: frozenset[object] = frozenset({REPLIES, _TOLD})
+
+    @property
+    def remember(self) -> Stage:
+        """The stage that replaces the rows of this round's clients."""
+
+        def run(round: Round) -> Round:
+            batch, state = round.replies, round.state
+            rows = batch.replies.reports[self.name].astype(np.float32)
+            held = _TOLD.get(state) or _Told.from_arrays(
+                {"rows": np.zeros((state.clients, *rows.shape[1:]), np.float32),
+                 "heard": np.zeros(state.clients, dtype=bool)}
+            )  # fmt: skip
+            heard = np.ones(len(rows), dtype=bool)
+            return round.to(
+                _TOLD.put(state, _Told(held.table.changed(batch.clients, rows=rows, heard=heard)))
+            )
+
+        return stage("remember what is told", run, [REPLIES], [_TOLD])
+
+    def known(self, round: Round) -> Known:
+        """Every free client that has told something."""
+        held = _TOLD.get(round.state)
+        assert held is not None
+        clients = np.flatnonzero(held.table["heard"] & round.state.free)
+        return Known(clients, lambda: held.table["rows"][clients])

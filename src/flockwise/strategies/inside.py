@@ -1,0 +1,44 @@
+"""A method inside another: what personal strategies add to, FedAvg or any clustered one by name."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+from flockwise.aggregation import Rule
+from flockwise.errors import ConfigError, InputError, PluginError
+from flockwise.options import Count, Natural
+from flockwise.registry import OWN
+from flockwise.stages import Method, chain, everyone, train, when
+from flockwise.stages.own_models import OwnModels
+from flockwise.strategies.strategy import find_strategy
+
+Flocks = Annotated[
+    dict[str, Any] | str | None,
+    "the clustered method whose flocks share models, such as {name = 'flic', warmup = 5}; none: one model for all",
+]
+Head = Annotated[Count, "the last so many layers stay with each client; model.travels names others"]
+RoundsBefore = Annotated[
+    Natural, "joint rounds; in every round after, each client fine-tunes a copy of its own"
+]
+
+
+def inside(flocks: Mapping[str, Any] | str | None, rule: Rule) -> Method:
+    """FedAvg, or the clustered method that was named, with this rule inside its flocks."""
+    named = {"name": flocks} if isinstance(flocks, str) else dict(flocks or {"name": "fedavg"})
+    name = named.pop("name", OWN)
+    if not isinstance(name, str) or name == OWN:
+        raise InputError(f"flocks.name = {name!r}: must be the name of a strategy, such as 'flic'")
+    try:
+        return find_strategy(name)(rule=rule, **named)
+    except PluginError as error:
+        raise InputError(f"flocks.name: {error}") from error
+    except ConfigError as error:
+        raise InputError(f"flocks.{str(error).removeprefix('strategy.')}") from error
+
+
+def then_alone(joint: Method, rounds: int) -> Method:
+    """The joint method for some rounds; in every round after, each client goes on alone from the model it has."""
+    own = OwnModels(joint.serve)
+    alone = chain(train(everyone, own), own.keep)
+    stages = when(lambda round: round.number > rounds, alone, otherwise=joint.round)
+    return replace(joint, round=stages, serve=own)

@@ -1,0 +1,1 @@
+"""A study's table in the formats people publish; each file writes one."""
