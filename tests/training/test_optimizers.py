@@ -1,5 +1,7 @@
 """Optimisers, clipping and rates that change, beside torch's own loop."""
 
+import inspect
+
 import numpy as np
 import pytest
 import torch
@@ -159,3 +161,52 @@ def test_a_function_that_makes_no_optimiser_is_told_of_before_anybody_trains(mak
 def test_recipes_that_make_no_sense_are_refused(fields):
     with pytest.raises(InputError, match=next(reversed(fields))):
         Recipe(1, 10, 0.1, **fields)
+
+
+def test_what_all_recipes_take_is_shown_by_name_and_nothing_else_is_taken():
+    assert {"schedule", "clip", "augment"} <= set(inspect.signature(fw.Adam).parameters)
+    with pytest.raises(InputError, match="did you mean 'proximal'"):
+        fw.SGD(proximale=0.1)
+
+
+def brighter(x, rng):
+    """An augmentation: noise on every batch."""
+    return x + rng.normal(0, 0.1, x.shape)
+
+
+def test_augmentation_sees_every_batch_with_a_seeded_generator():
+    seen = []
+
+    def watch(x, rng):
+        seen.append((x.shape, rng.random()))
+        return x * 0
+
+    dark, _, start = trained(Recipe(2, 4, 0.1, augment=watch))
+    assert [shape for shape, _ in seen] == [(4, 8, 8, 1), (4, 8, 8, 1), (2, 8, 8, 1)] * 2
+    assert len({draw for _, draw in seen}) == 6
+    x, y = samples(SHAPE, 10)
+    module = build("mlp", SHAPE, 3, seed=0)
+    black, _ = GenericTrainer(module, SHAPE).train(start, x * 0, y, orders_of(10, 2), Recipe(2, 4, 0.1))
+    np.testing.assert_array_equal(dark, black)
+    recipe = Recipe(1, 4, 0.1, augment=brighter)
+    np.testing.assert_array_equal(trained(recipe)[0], trained(recipe)[0])
+    assert not np.array_equal(trained(recipe)[0], trained(Recipe(1, 4, 0.1))[0])
+    assert "samples as they are" in choose_trainer(module, SHAPE, recipe)[1]
+
+
+@pytest.mark.parametrize(
+    "change, match", [(lambda x, rng: x[:1], "must be the same"), (lambda x, rng: 1 / 0, "ZeroDivisionError")]
+)
+def test_an_augmentation_that_fails_says_so(change, match):
+    with pytest.raises(InputError, match=rf"training\.augment: .*{match}"):
+        trained(Recipe(1, 4, 0.1, augment=change))
+
+
+def test_mixed_precision_needs_a_gpu_and_learns_the_same_up_to_its_rounding():
+    module = build("mlp", SHAPE, 3, seed=0)
+    recipe = Recipe(2, 4, 0.1, precision="mixed")
+    with pytest.raises(InputError, match="needs a GPU"):
+        choose_trainer(module, SHAPE, recipe)
+    ours, _, start = trained(recipe)  # the trainer itself can, where torch can: slowly, on this CPU
+    full, *_ = trained(Recipe(2, 4, 0.1))
+    assert close(ours, full, start, 0.1) and not np.array_equal(ours, full)

@@ -170,6 +170,10 @@ def _training(config: Config, directory: Path | None) -> Config:
             f"training.weight_decay = {section.weight_decay}: is for training.optimizer = "
             f"{', '.join(OPTIMIZERS)}; say it to the optimiser of your own"
         )
+    if section.augment not in (None, OWN):
+        if ":" not in section.augment:
+            raise ConfigError(f"training.augment = {section.augment!r}: must be module:function")
+        plugins.find("augmentations", section.augment, {}, directory)
     said = {name: schedules_of(getattr(section, name), directory, f"training.{name}") for name in _SCHEDULES}
     # Over how many rounds is written down, so that a run that is given more later keeps the rates it had.
     said["schedule"] = tuple(each.over(config.rounds) for each in said["schedule"])

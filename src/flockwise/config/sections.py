@@ -63,6 +63,10 @@ class Model(OpenSection):
     name: str = Field(
         "softmax", description="see `flockwise list models`, or module:function(input_shape, classes)"
     )
+    trains: list[str] = Field(
+        ["*"],
+        description="tensors that train, such as 'head.*'; others stay as they are, the same everywhere, and are not sent",
+    )
     travels: list[str] = Field(
         ["*"],
         description="tensors that are sent and averaged, such as 'features.*'; others stay with the client",
@@ -107,6 +111,10 @@ class Training(Section):
         description='how the learning rate changes over the rounds: see `flockwise list schedules`; "cosine", '
         '{name = "exponential", factor = 0.99}, or a list, whose factors are multiplied',
     )
+    augment: str | None = Field(
+        None, description="module:function of a batch of samples and a generator, which returns the samples changed"
+    )
+    precision: Literal["full", "mixed"] = Field("full", description="mixed: bfloat16 where a GPU is")
     step_schedule: Schedules = Field(
         default_factory=list, description="the same over a client's steps inside a round"
     )

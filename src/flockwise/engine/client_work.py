@@ -16,6 +16,7 @@ from flockwise.engine.kept import Kept
 from flockwise.engine.local_training import ClientTraining, Trainers
 from flockwise.errors import InputError
 from flockwise.messages import is_root, origin
+from flockwise.models.freezing import frozen
 from flockwise.models.layout import Layout
 from flockwise.models.travel import EVERYTHING, Travel
 from flockwise.rng import generator
@@ -65,6 +66,7 @@ class ClientWork:
     )
     source: Source | None = None
     task: Task = field(default_factory=classification)
+    trains: Sequence[str] = EVERYTHING  # patterns of the tensors that train; the others stay as they are
     personal: Personal = AS_USUAL  # what clients keep to themselves, and how they train with it
 
     def __post_init__(self) -> None:
@@ -74,8 +76,10 @@ class ClientWork:
         self._joined: OrderedDict[tuple[tuple[int, ...], bool], tuple[np.ndarray, np.ndarray, np.ndarray]] = (
             OrderedDict()
         )
-        self.travel = Travel.of(Layout.of(self.module), self.travels, self.personal.head)
-        self.first = self.travel.layout.read(self.module)  # the whole model as it is before training
+        self.module, still = frozen(self.module, self.trains)
+        layout = Layout.of(self.module)
+        self.first = layout.read(self.module)  # the whole model as it is before training
+        self.travel = Travel.of(layout, self.travels, self.personal.head, still, self.first)
         self.kept = Kept(self.travel, self.personal, self.first)
         self._trainer, self.why = self._choose(self.module)
         self._trainers = Trainers(self._trainer, self.module, self.travel, lambda part: self._choose(part)[0])
@@ -101,6 +105,12 @@ class ClientWork:
     def columns(self) -> int:
         """How many numbers a test has: the score, the loss, the task's other metrics."""
         return 2 + len(self.task.others)
+
+    def whole(self, sent: Models) -> Models:
+        """Whole models of those that were sent, for a client that keeps nothing to itself."""
+        if self.travel.everything:
+            return sent
+        return np.stack([self.kept.whole(model, self.kept.first_row) for model in sent])
 
     def samples(self, client: int, round: int) -> int:
         """How many samples the client trains on."""

@@ -11,7 +11,7 @@ from flockwise.engine.arena import Arena
 from flockwise.engine.base import Engine, Evaluation
 from flockwise.engine.client_work import ClientWork, one_thread
 from flockwise.engine.pool import Job, Pool
-from flockwise.errors import EngineError
+from flockwise.errors import EngineError, InputError
 from flockwise.kernels.parallel import available_cores
 from flockwise.messages import Plan, Replies, Scores, Task, is_root
 from flockwise.types import Models, Rows, Vector
@@ -153,10 +153,17 @@ class LocalEngine(Engine):
 
     def kept(self) -> Mapping[str, np.ndarray]:
         """What clients keep to themselves."""
-        return {} if self._work.kept.nothing else {"own": self._own.rows.copy()}
+        still = self._work.travel.still
+        own = {} if self._work.kept.nothing else {"own": self._own.rows.copy()}
+        return own if still is None else {**own, "still": still}
 
     def restore(self, kept: Mapping[str, np.ndarray]) -> None:
         """Clients go on with what they had kept."""
+        still = self._work.travel.still
+        if still is not None and "still" in kept and not np.array_equal(kept["still"], still):
+            raise InputError(
+                "model: the tensors that do not train are not those that this run began with; give the same module again"
+            )
         if "own" in kept:
             self._own.rows[:] = kept["own"]
 
@@ -248,9 +255,8 @@ class LocalEngine(Engine):
 
     def _test(self, job: Job) -> Job:
         started, clients = time.perf_counter(), job["clients"]
-        self._results.rows[clients] = self._work.score_many(
-            clients, job["round"], self._models.rows[job["row"]]
-        )
+        model = self._work.whole(self._models.rows[job["row"]][None])[0]
+        self._results.rows[clients] = self._work.score_many(clients, job["round"], model)
         samples = int(self._test_sizes[clients].sum())
         return {"samples": samples, "seconds": time.perf_counter() - started}
 

@@ -196,19 +196,20 @@ class FlowerEngine(Engine):
     def _own(self, plan: Plan, task: Task) -> Reply | None:
         """What the server's own data says of a model."""
         candidates = plan.models[list(task.models)]
-        result = self.work.train(task.client, plan.round, candidates)
+        result = self.work.train(task.client, plan.round, self.work.whole(candidates))
         if result is None:
             return None
         trained, chosen, loss = result
         samples = len(self.work.data(task.client, "train", plan.round)[1])
         shapes = self.work.report.shapes if self.work.report else {}
         blank = {name: np.zeros(shape) for name, shape in shapes.items()}  # the server tells itself nothing
-        update = trained - candidates[chosen]
+        update = self.work.travel.part(trained) - candidates[chosen]
         return Reply(task.client, plan.round, update, samples, chosen, loss, report=blank)
 
     def _own_scores(self, plan: Plan, task: Task) -> Scores:
         work, round = self.work, plan.round
-        found = [work.score(task.client, "validation", round, plan.models[row]) for row in task.models]
+        models = work.whole(plan.models[list(task.models)])
+        found = [work.score(task.client, "validation", round, model) for model in models]
         samples = len(work.data(task.client, "validation", round)[1])
         values, losses, *_ = zip(*(row.tolist() for row in found), strict=True)
         return Scores(task.client, round, values, samples, losses)

@@ -24,7 +24,7 @@ def work_of(config: Config, directory: Path | None, data: Path | None) -> Client
 
 def check_nodes_can(work: ClientWork) -> None:
     """Refuse a run that nodes could not do the work of; they only know what its config says."""
-    if not work.travel.everything and work.personal == AS_USUAL:
+    if work.travel.own_size and work.personal == AS_USUAL:
         raise ConfigError(
             "model.travels: a Flower node keeps nothing between rounds, so all of the model must travel; in a ClientApp "
             "of your own, clients keep the arrays that they do not send"
@@ -42,6 +42,8 @@ def check_nodes_can(work: ClientWork) -> None:
             raise ConfigError(
                 f"{section}.name = 'own': Flower nodes need it by name, such as module:function"
             )
+    if config.training.augment == OWN:
+        raise ConfigError("training.augment = 'own': Flower nodes need it by name, such as module:function")
     if config.training.optimizer == OWN:
         raise ConfigError("training.optimizer = 'own': Flower nodes need it by name, such as module:function")
     if work.report is not None:

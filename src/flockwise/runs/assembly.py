@@ -102,7 +102,9 @@ def assemble(
     scoring = work.task.scoring
     liars = adversary.clients if adversary else frozenset()
     truth = truth_for(method, work.federation, work.later, config.faults.drift_round, liars)
-    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap, truth, scoring)
+    setting = Setting(
+        config.seed, config.sampling.fraction, travel.layers, travel.learned, cap, truth, scoring
+    )
     gate = Gate(work.travel.size, config.gate.max_norm, scoring=scoring)
     server = Server(method, first, work.federation.clients, setting=setting, gate=gate, state=state)
     engine = brought.engine or engine_of(config, directory, data)

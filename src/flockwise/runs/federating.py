@@ -62,7 +62,7 @@ def make_work(
         federation, first, recipe_of(config, directory, recipe), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
         report, tuple(config.model.travels), Source(config.written(), directory, data), learned,
-        personal or AS_USUAL,
+        tuple(config.model.trains), personal or AS_USUAL,
     )  # fmt: skip
 
 

@@ -14,7 +14,15 @@ from flockwise.training.recipe import BUILT_IN
 def recipe_of(config: Config, directory: Path | None, brought: Recipe | None = None) -> Recipe:
     """The recipe; functions that have no name in a config are those of the recipe that the user brought."""
     section = config.training
-    said = section.model_dump(exclude={"schedule", "step_schedule"})
+    said = section.model_dump(exclude={"schedule", "step_schedule", "augment"})
+    augment = brought.augment if brought is not None else None
+    if section.augment == OWN and augment is None:
+        raise ConfigError(
+            "training.augment = 'own': this run was given it in Python; pass it again, as in "
+            "flockwise.resume(path, training=...)"
+        )
+    if augment is None and section.augment is not None:
+        augment = plugins.find("augmentations", section.augment, {}, directory)
     make = brought.make if brought is not None else None
     if section.optimizer == OWN and make is None:
         raise ConfigError(
@@ -33,4 +41,5 @@ def recipe_of(config: Config, directory: Path | None, brought: Recipe | None = N
         schedule=schedules_of(section.schedule, directory),
         step_schedule=schedules_of(section.step_schedule, directory, "training.step_schedule"),
         make=make,
+        augment=augment,
     )

@@ -58,6 +58,7 @@ def run(
     seed: int | None = None,
     fraction: float | None = None,
     travels: Iterable[str] | None = None,
+    trains: Iterable[str] | None = None,
     engine: Engine | Opener | None = None,
     out: str | Path | None = None,
     overrides: Iterable[str] = (),
@@ -73,8 +74,9 @@ def run(
         run("my.toml")
 
     `clients` and `model` bring your own data and module; `rounds`, `seed`, `fraction` (of the clients, a round) and
-    further sections of a config (`checkpoint={"every": 5}`) say the rest; `travels` names the tensors that are sent, if
-    not all are; `task` is what models learn, if it is not classification (`fw.tasks.regression()`, or a name).
+    further sections of a config (`checkpoint={"every": 5}`) say the rest. `travels` names the tensors that are sent,
+    `trains` those that train, if it is not all of them. `task` is what models learn, if it is not classification
+    (`fw.tasks.regression()`, or a name).
     `engine` trains: this machine, if not given.
     `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
     resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.
@@ -93,6 +95,7 @@ def run(
         (None, "rounds", rounds),
         ("sampling", "fraction", fraction),
         ("model", "travels", None if travels is None else list(travels)),
+        ("model", "trains", None if trains is None else list(trains)),
     ):
         if value is not None:
             given = merged(given, {field: value} if section is None else {section: {field: value}})

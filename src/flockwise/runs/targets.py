@@ -23,6 +23,11 @@ def check_data(task: Task, dataset: Dataset) -> None:
         fits = "regression" if kind == "f" else "multi-label, sequence-labelling or next-token"
         raise ConfigError(f"task.name = {task.name!r}: learns one class a sample, but {dataset.name} has {held}; "
                           f"name the task, such as {fits}")  # fmt: skip
+    if task.targets == "class" and dataset.classes < 2:
+        raise ConfigError(
+            f"task.name = {task.name!r}: needs 2 classes at least, but {dataset.name} has {dataset.classes}; say "
+            "classes=... where the data is brought, or name another task"
+        )
     if task.name == "binary" and dataset.classes > 2:
         raise ConfigError(
             f"task.name = 'binary': labels must be 0 and 1, but {dataset.name} has {dataset.classes} classes"

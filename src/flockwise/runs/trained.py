@@ -10,6 +10,7 @@ from flockwise.config.resolving import method_of
 from flockwise.engine.kept import Kept
 from flockwise.errors import InputError
 from flockwise.models import Layout
+from flockwise.models.freezing import frozen
 from flockwise.models.travel import Travel
 from flockwise.registry import OWN
 from flockwise.rng import derived_seed
@@ -51,13 +52,16 @@ def load_model(
     made = module if isinstance(module, nn.Module) else module()
     method = method or method_of(config, directory)
     personal = method.personal or AS_USUAL
-    travel = Travel.of(Layout.of(made), config.model.travels, personal.head)
     saved = run.checkpoint(at)
+    still = frozen(made, config.model.trains)[1]
+    layout = Layout.of(made)
+    travel = Travel.of(layout, config.model.travels, personal.head, still, layout.read(made))
+    travel = travel.based_on(saved.get("clients/still"))
     state = state_of(saved, run.path)
     setting = Setting(config.seed, config.sampling.fraction, travel.layers)
     models, rows = method.serve.assign(state, setting)
     row = _row(state, rows, client, flock)
-    kept = Kept(travel, personal, travel.layout.read(made))
+    kept = Kept(travel, personal, layout.read(made))
     own = kept.first_row
     if client is not None and "clients/own" in saved:
         own = saved["clients/own"][client]

@@ -36,6 +36,10 @@ def choose_trainer(
             return native, f"native kernels ({native.instructions})"
         except Unsupported as unsupported:
             reason = str(unsupported)
+    if recipe.precision == "mixed" and torch.device(device).type == "cpu":
+        raise InputError(
+            "training.precision = 'mixed': needs a GPU, such as engine.device = 'cuda'; on the CPU leave it out"
+        )
     if recipe.make is not None:
         made_optimizer(recipe.make, [p for p in module.parameters() if p.requires_grad], recipe)
     check_fits(module, sample_shape, tokens, task)
@@ -75,4 +79,6 @@ def _unfit(
         return "the kernels take images and flat samples"
     if torch.device(device).type != "cpu":
         return f"the kernels run on the CPU, not on {device}"
+    if recipe.precision == "mixed":
+        return "mixed precision"
     return unfit_recipe(recipe)

@@ -20,6 +20,7 @@ from torch import nn
 from torch.nn import functional
 
 from flockwise.models.layout import Layout
+from flockwise.rng import generator
 from flockwise.tasks import IGNORED, Task, classification
 from flockwise.training.blocked import use_blocked
 from flockwise.training.fused import use_fused
@@ -33,7 +34,7 @@ from flockwise.training.inputs import (
     check_samples,
 )
 from flockwise.training.memory import keep_freed_memory
-from flockwise.training.modules import first_output, seed_of, takes_one_sample
+from flockwise.training.modules import augmented, first_output, seed_of, takes_one_sample
 from flockwise.training.normalised import RunSteps, use_normalised, use_run_steps
 from flockwise.training.pointwise import PointwiseConv2d, stepping_convolutions, use_pointwise
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
@@ -93,17 +94,23 @@ class GenericTrainer:
         parameters = self._choose_steps(recipe)
         step = steps_of(parameters, recipe)
         paces = iter(recipe.factors(recipe.epochs * self._steps(len(y), recipe)) or ())
+        mixed = recipe.precision == "mixed"
+        seed = seed_of(vector, x, y, orders)
+        rng = generator(seed, "augment")
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed_of(vector, x, y, orders))
+            torch.default_generator.manual_seed(seed)
             for epoch, order in enumerate(orders):
                 seen: list[torch.Tensor] = []
                 counted = 0
                 for batch in self._batches(torch.from_numpy(np.array(order)).to(self._device), recipe):
                     for pace in itertools.islice(paces, 1):
                         self._set_pace(step, pace)
-                    images = self._images(samples.index_select(0, batch))
+                    held = samples.index_select(0, batch)
+                    if recipe.augment is not None:
+                        held = augmented(recipe.augment, held, rng)
                     targets = classes.index_select(0, batch)
-                    logits, gradients = self._gradients(images, targets, parameters)
+                    with torch.autocast(self._device.type, torch.bfloat16, enabled=mixed):
+                        logits, gradients = self._gradients(self._images(held), targets, parameters)
                     step(gradients)
                     if epoch + 1 == recipe.epochs:
                         seen.append(self._loss_sum(logits, targets))
@@ -139,7 +146,7 @@ class GenericTrainer:
         self, images: torch.Tensor, classes: torch.Tensor, parameters: list[torch.Tensor]
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
         """Logits, classes by images, or for other tasks the mean loss; and the gradients of the latter."""
-        if self._head:
+        if self._head and not torch.is_autocast_enabled(self._device.type):
             return self._head.gradients(images, classes, parameters)
         returned = self._module(images)
         outputs = returned if self.task.whole else first_output(returned)

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from flockwise.training.recipe import Classes, Orders, Samples
+from flockwise.errors import InputError
+from flockwise.training.recipe import Augment, Classes, Orders, Samples
 from flockwise.types import Vector
 
 
@@ -20,6 +21,19 @@ def first_output(returned: Any) -> Any:
     if not isinstance(returned, torch.Tensor):
         return getattr(returned, "logits", returned.get("logits") if isinstance(returned, dict) else returned)
     return returned
+
+
+def augmented(change: Augment, samples: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
+    """A batch of samples, changed by a user's function; InputError if it is not a batch of that shape any more."""
+    try:
+        changed = np.asarray(change(samples.cpu().numpy().copy(), rng))
+    except Exception as error:
+        raise InputError(f"training.augment: {type(error).__name__}: {error}") from error
+    if changed.shape != tuple(samples.shape):
+        raise InputError(
+            f"training.augment: made samples of shape {changed.shape} of {tuple(samples.shape)}: must be the same"
+        )
+    return torch.from_numpy(np.ascontiguousarray(changed)).to(samples.device, samples.dtype)
 
 
 def seed_of(vector: Vector, x: Samples, y: Classes, orders: Orders) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from flockwise.errors import InputError
 from flockwise.options import written
+from flockwise.registry import config_name
 from flockwise.schedules import Schedule, factor_of
 from flockwise.types import Vector
 
@@ -17,6 +18,9 @@ Samples: TypeAlias = NDArray[np.float32] | torch.Tensor  # (n, height, width, ch
 Classes: TypeAlias = NDArray[np.int64] | torch.Tensor  # (n,)
 Orders: TypeAlias = NDArray[np.int64]  # (epochs, n) a permutation of the samples for each epoch
 Make: TypeAlias = Callable[..., torch.optim.Optimizer]  # of the parameters, or of them and the learning rate
+Augment: TypeAlias = Callable[
+    [NDArray[Any], np.random.Generator], NDArray[Any]
+]  # samples -> samples of that shape
 BUILT_IN = ("sgd", "adam", "adamw")
 
 
@@ -27,7 +31,8 @@ class Recipe:
     `proximal` is the mu of FedProx: the loss gains mu/2 times the squared distance to the model received. `clip` is the
     longest gradient of a step. `schedule` changes the learning rate from round to round, `step_schedule` from step to
     step inside a round; `factor` is what the first has come to in the round at hand (see `at`). `make` is the optimiser
-    of one that is not built in.
+    of one that is not built in. `augment` changes every batch before it is learned from, a function of the samples and a
+    generator; `precision` "mixed" computes in bfloat16 where a GPU does that faster.
     """
 
     epochs: int = 1
@@ -42,12 +47,15 @@ class Recipe:
     step_schedule: tuple[Schedule, ...] = ()
     make: Make | None = None
     factor: float = 1.0
+    augment: Augment | None = None
+    precision: Literal["full", "mixed"] = "full"
 
     def section(self) -> dict[str, Any]:
         """The recipe as a config has it."""
         said = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in ("make", "factor"):
             del said[name]
+        said["augment"] = None if self.augment is None else config_name(self.augment)
         for name in ("schedule", "step_schedule"):
             said[name] = [written(each.section()) for each in said[name]]
         return said
@@ -71,7 +79,7 @@ class Recipe:
     def plain(self) -> bool:
         """Whether a step is the learning rate times the gradient and nothing else."""
         own = self.momentum or self.weight_decay or self.proximal or self.clip is not None
-        return self.optimizer == "sgd" and not own
+        return self.optimizer == "sgd" and self.precision == "full" and not own
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
@@ -96,6 +104,12 @@ class Recipe:
         for field in ("learning_rate", "weight_decay", "proximal", "factor"):
             if not 0 <= getattr(self, field) < float("inf"):
                 raise InputError(f"{field} = {getattr(self, field)}: must be a finite number, 0 or more")
+        if self.precision not in ("full", "mixed"):
+            raise InputError(f"precision = {self.precision!r}: must be full or mixed")
+        if self.augment is not None and not callable(self.augment):
+            raise InputError(
+                f"augment = {self.augment!r:.60}: must be a function of a batch of samples and a generator"
+            )
         if self.clip is not None and not 0 < self.clip < float("inf"):
             raise InputError(f"clip = {self.clip}: must be a finite number above 0, or None")
 

@@ -32,6 +32,8 @@ def unfit_recipe(recipe: Recipe) -> str | None:
     if recipe.optimizer != "sgd":
         name = {"adam": "Adam", "adamw": "AdamW"}.get(recipe.optimizer, "an own optimiser")
         return f"optimizer = {recipe.optimizer!r}: the kernels descend along the gradient; {name}'s steps are torch's"
+    if recipe.augment is not None:
+        return "augment: the kernels take a client's samples as they are"
     if recipe.clip is not None:
         return f"clip = {recipe.clip:g}: the kernels step where a gradient comes into being, before its length is known"
     return None
