@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         communities,
         custom,
         fedavg,
+        fedopt,
         fl_hc,
         flic,
         ifca,
@@ -81,7 +82,7 @@ _HOMES = {
     "flockwise.stages": ("Method", "Report", "Setting", "State"),
     "flockwise.studies": ("Study", "study"),
     "flockwise.strategies": (
-        "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
+        "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fedopt", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
     ),
     "flockwise.tasks": ("Task",),
     "flockwise.training": ("SGD", "Adam", "AdamW", "Optimizer"),
@@ -96,10 +97,10 @@ __all__ = [
     "SGD", "Adam", "AdamW", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow",
     "Leiden", "Local", "Louvain", "Method", "Optimizer", "Progress", "Report", "Rule", "Run", "Server", "Setting",
     "State", "Study", "Task", "aggregation", "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl",
-    "clustering", "communities", "custom", "data", "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median",
-    "ifca", "krum", "list_runs", "load_config", "load_model", "mean", "median", "metrics", "mini_fl", "models",
-    "multi_krum", "norm_bound", "open_run", "resume", "run", "schedules", "similarity", "splits", "stages",
-    "strategies", "strategy", "study", "tasks", "trimmed_mean",
+    "clustering", "communities", "custom", "data", "fedavg", "fedopt", "fl_hc", "flic", "fltrust", "fork",
+    "geometric_median", "ifca", "krum", "list_runs", "load_config", "load_model", "mean", "median", "metrics",
+    "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume", "run", "schedules", "similarity", "splits",
+    "stages", "strategies", "strategy", "study", "tasks", "trimmed_mean",
 ]  # fmt: skip
 
 

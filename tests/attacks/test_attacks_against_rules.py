@@ -25,7 +25,7 @@ from flockwise.attacks import (
 CLIENTS, ATTACKERS, PARAMETERS = 20, 4, 400
 GROUP = np.arange(CLIENTS) % 5
 SEEDS = range(5)
-ROBUST = [name for name in RULES if name != "mean"]
+ROBUST = [name for name, rule in RULES.items() if rule.bounded]
 UPDATE_ATTACKS = [name for name, entry in ATTACKS.items() if entry.kind == "update"]
 both = pytest.mark.parametrize("kind", ["iid", "non-iid"])
 
@@ -44,7 +44,15 @@ def honest_updates(kind, seed):
 def attacked_updates(attack, kind, seed):
     updates = honest_updates(kind, seed)
     if attack is not None:
-        view = View(updates[:ATTACKERS], updates[ATTACKERS:], "median", {}, GROUP)
+        view = View(
+            updates[:ATTACKERS],
+            updates[ATTACKERS:],
+            "median",
+            {},
+            GROUP,
+            True,
+            lambda rows: np.median(rows, axis=0),
+        )
         updates[:ATTACKERS] = attack.craft(view, np.random.default_rng(seed))
     return updates
 
@@ -56,7 +64,8 @@ def aggregate(name, updates, honest, attackers=ATTACKERS):
     arguments = {name: chosen[name] for name in chosen if name in {*rule.wants, *rule.defaults}}
     if "root" in rule.wants:
         arguments["root"] = honest.mean(axis=0)
-    return rule.function(updates, **arguments).astype(np.float64)
+    result = rule.function(updates, **arguments)
+    return np.asarray(result[0] if "memory" in rule.wants else result, dtype=np.float64)
 
 
 def outcome(name, attack, kind, seed):

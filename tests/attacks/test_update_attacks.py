@@ -27,10 +27,14 @@ def rng():
     return np.random.default_rng(0)
 
 
+def middle(rows):
+    return np.median(rows, axis=0)
+
+
 def honest(attackers=4, others=16, parameters=50, seed=0):
     drawn = np.random.default_rng(seed).normal(0.5, 1.0, (attackers + others, parameters)).astype(np.float32)
     groups = np.arange(attackers + others) % 2
-    return View(drawn[:attackers], drawn[attackers:], "krum", {"f": attackers}, groups)
+    return View(drawn[:attackers], drawn[attackers:], "krum", {"f": attackers}, groups, True, middle)
 
 
 def limited(view, knows):
@@ -40,6 +44,8 @@ def limited(view, knows):
         view.rule if "rule" in knows else None,
         view.rule_parameters if "rule" in knows else None,
         view.groups if "groups" in knows else None,
+        view.found if "groups" in knows else None,
+        view.simulate if "rule" in knows else None,
     )
 
 
@@ -59,10 +65,11 @@ def test_every_attack_works_with_no_more_than_it_claims_to_know(name, attackers,
 
 @pytest.mark.parametrize("name", UPDATE_ATTACKS)
 def test_every_attack_stands_equal_and_zero_updates(name):
-    zero = View(np.zeros((3, 5), np.float32), np.zeros((9, 5), np.float32), None, None, np.zeros(12, int))
-    assert np.isfinite(ATTACKS[name]().craft(zero, rng())).all()
-    ones = View(np.ones((3, 5), np.float32), np.ones((9, 5), np.float32), None, None, np.zeros(12, int))
-    assert np.isfinite(ATTACKS[name]().craft(ones, rng())).all()
+    for value in (0, 1):
+        rows = np.full((12, 5), value, np.float32)
+        for found in (False, True):
+            view = View(rows[:3], rows[3:], None, None, np.zeros(12, int), found, middle)
+            assert np.isfinite(ATTACKS[name]().craft(view, rng())).all()
 
 
 @pytest.mark.parametrize("name", UPDATE_ATTACKS)
@@ -71,6 +78,9 @@ def test_an_attack_that_lacks_its_knowledge_says_so(name):
     blind = View(honest().own)
     if "all" in attack.knows:
         with pytest.raises(InputError, match=f"others = None: {name}"):
+            attack.craft(blind, rng())
+    elif "groups" in attack.knows:
+        with pytest.raises(InputError, match=f"groups = None: {name}"):
             attack.craft(blind, rng())
     else:
         attack.craft(blind, rng())

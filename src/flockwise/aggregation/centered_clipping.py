@@ -51,4 +51,4 @@ def centered_clipping(
 def clipping_factors(squared: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
     """The factors that bring lengths down to the radius; 1 for those within."""
     lengths = np.sqrt(squared)
-    return np.where(lengths <= radius, 1.0, radius / np.maximum(lengths, radius))
+    return np.divide(radius, lengths, out=np.ones_like(lengths), where=lengths > radius)

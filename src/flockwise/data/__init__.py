@@ -13,7 +13,7 @@ from flockwise.data.holdout import hold_out
 from flockwise.data.loading import Available, available, load
 from flockwise.data.reading import READERS, reader
 from flockwise.data.registry import DATASETS, find_spec
-from flockwise.data.sets import cifar10, digits, fashion_mnist, femnist, mnist
+from flockwise.data.sets import arms, cifar10, digits, fashion_mnist, femnist, keyboards, meters, mnist
 from flockwise.data.spec import Spec
 from flockwise.data.table_folder import folder
 
@@ -34,6 +34,7 @@ __all__ = [
     "Holder",
     "Shard",
     "Spec",
+    "arms",
     "available",
     "check_data",
     "cifar10",
@@ -45,7 +46,9 @@ __all__ = [
     "find_spec",
     "folder",
     "hold_out",
+    "keyboards",
     "load",
+    "meters",
     "mnist",
     "reader",
 ]

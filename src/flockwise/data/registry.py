@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from flockwise.data import decoders
 from flockwise.data.decoders import CIFAR_BATCHES, FEMNIST_FILE, MNIST_FILES, QMNIST_FILES
+from flockwise.data.natural_sets import NATURAL
 from flockwise.data.spec import Download, Layout, Package, Spec
 from flockwise.errors import DataError
 
@@ -145,7 +146,7 @@ _ALL = (
     ),
 )
 
-DATASETS: dict[str, Spec] = {spec.name: spec for spec in _ALL}
+DATASETS: dict[str, Spec] = {spec.name: spec for spec in (*_ALL, *NATURAL)}
 
 
 def find_spec(name: str) -> Spec:

@@ -33,3 +33,18 @@ def cifar10(directory: str | Path | None = None) -> Dataset:
 def femnist(directory: str | Path | None = None) -> Dataset:
     """71,212 digits and letters of 732 writers (LEAF): the natural federation."""
     return load("femnist", directory)
+
+
+def keyboards(directory: str | Path | None = None) -> Dataset:
+    """30 clients that type in six languages: the next character from the last five; split it by `natural`."""
+    return load("keyboards", directory)
+
+
+def arms(directory: str | Path | None = None) -> Dataset:
+    """20 arms of ten people with a smart watch, doing seven exercises; split it by `natural`."""
+    return load("arms", directory)
+
+
+def meters(directory: str | Path | None = None) -> Dataset:
+    """30 electricity meters of households, shops and farms: the next hour's load; split it by `natural`."""
+    return load("meters", directory)

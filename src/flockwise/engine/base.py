@@ -19,6 +19,9 @@ class Evaluation(NamedTuple):
 
     score: np.ndarray  # (clients,) what the task compares models by
     loss: np.ndarray  # (clients,)
+    fooled: np.ndarray | None = (
+        None  # (clients,) how often the attackers' trigger works; None: nobody has one
+    )
     others: Mapping[str, np.ndarray] = MappingProxyType({})  # (clients,) each: the task's other metrics
 
 

@@ -4,13 +4,13 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import nn
 
-from flockwise.attacks import DataAttack
+from flockwise.attacks import DataAttack, Goal
 from flockwise.data import Federation, Shard
 from flockwise.engine.kept import Kept
 from flockwise.engine.local_training import ClientTraining, Trainers
@@ -44,8 +44,9 @@ class Source:
 class ClientWork:
     """Everything needed to do any client's work in any round.
 
-    `later` is the federation from round `drift_round` on, for clients whose data changes. Clients in `idle` do not
-    train from round `idle_from` on: they send what needs no training.
+    `later` is the federation from round `drift_round` on, for clients whose data changes. From round
+    `attack_from` on, clients in `poison` train on poisoned data, and those in `idle` do not train: they send what needs no
+    training. `goal` is what attackers want of samples with their trigger.
     """
 
     federation: Federation
@@ -59,7 +60,7 @@ class ClientWork:
     later: Federation | None = None
     drift_round: int = 0
     idle: frozenset[int] = frozenset()
-    idle_from: int = 1
+    attack_from: int = 1
     report: Report | None = None  # what the method asks clients to tell
     travels: Sequence[str] = (
         EVERYTHING  # patterns of the tensors that are sent; the others stay with the client
@@ -68,9 +69,11 @@ class ClientWork:
     task: Task = field(default_factory=classification)
     trains: Sequence[str] = EVERYTHING  # patterns of the tensors that train; the others stay as they are
     personal: Personal = AS_USUAL  # what clients keep to themselves, and how they train with it
+    goal: Goal | None = None
+    judged_on: Literal["test", "validation"] = "test"  # the clients' part that goes on the record
 
     def __post_init__(self) -> None:
-        self._cache: OrderedDict[tuple[int, str, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
+        self._cache: OrderedDict[tuple[int, str, bool, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._cached = 0
         self._reports: dict[tuple[int, bool], dict[str, np.ndarray]] = {}
         self._joined: OrderedDict[tuple[tuple[int, ...], bool], tuple[np.ndarray, np.ndarray, np.ndarray]] = (
@@ -119,7 +122,7 @@ class ClientWork:
     def tested(self, client: int) -> int:
         """How many samples the client is tested on."""
         shard = self._shard(client, 0)
-        return len(shard.test) or len(shard.validation)
+        return (len(shard.test) if self.judged_on == "test" else 0) or len(shard.validation)
 
     def train(self, client: int, round: int, candidates: Models) -> tuple[Vector, int, float] | None:
         """The client's trained parameters, the candidate it chose, and its loss; None if it holds too little data."""
@@ -163,7 +166,9 @@ class ClientWork:
         return int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
 
     def score(self, client: int, part: str, round: int, model: Vector) -> np.ndarray:
-        """Score, mean loss and the task's other metrics of a model on a client's part; NaN where it holds no data."""
+        """Score, mean loss and the task's other metrics of a model on a client's part ("test": what it is judged
+        on); NaN where it holds no data."""
+        part = self.judged_on if part == "test" else part
         x, y = self.data(client, part, round)
         if part == "test" and not len(
             y
@@ -175,17 +180,28 @@ class ClientWork:
         return row
 
     def score_many(self, clients: list[int], round: int, model: Vector) -> np.ndarray:
-        """The same of one model on the test data of several clients, one a row."""
+        """The same of one model on what several clients are judged on, one a row."""
         x, y, lengths = self._test_data(tuple(clients), round)
         if not len(y):
             return np.full((len(clients), self.columns), np.nan)
         return self._trainer.measures(model, x, y, lengths)
 
+    def fooled(self, client: int, round: int, model: Vector) -> float:
+        """The share of the client's test samples that the model gives the attackers' label once they carry the trigger."""
+        if self.goal is None:
+            return float("nan")
+        x, y, _ = self._test_data((client,), round)
+        shown = np.ascontiguousarray(self.goal.shown(x, y), dtype=np.float32)
+        if not len(shown):
+            return float("nan")
+        correct = self._trainer.losses(model, shown, np.full(len(shown), self.goal.target, dtype=np.int64))[1]
+        return correct / len(shown)
+
     def _test_data(self, clients: tuple[int, ...], round: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Test data of several clients end to end; the same clients are asked for round after round."""
         key = (clients, self._drifted(round))
         if key not in self._joined:
-            parts = [self._materialise(client, "test", round) for client in clients]
+            parts = [self._materialise(client, self.judged_on, round) for client in clients]
             # A client that brought no test data is judged on its validation data.
             parts = [
                 part if len(part[1]) else self._materialise(client, "validation", round)
@@ -198,14 +214,17 @@ class ClientWork:
         return self._joined[key]
 
     def _idles(self, client: int, round: int) -> bool:
-        return client in self.idle and round >= self.idle_from
+        return client in self.idle and round >= self.attack_from
+
+    def _poisoned(self, client: int, part: str, round: int) -> bool:
+        return part == "train" and client in self.poison and round >= self.attack_from
 
     def _drifted(self, round: int) -> bool:
         return self.later is not None and round >= self.drift_round
 
     def data(self, client: int, part: str, round: int) -> tuple[np.ndarray, np.ndarray]:
         """The client's samples and labels, after what an attacker did to its training data."""
-        key = (client, part, self._drifted(round))
+        key = (client, part, self._drifted(round), self._poisoned(client, part, round))
         if key in self._cache:
             self._cache.move_to_end(key)
             return self._cache[key]
@@ -223,7 +242,7 @@ class ClientWork:
             return Federation(self.federation.dataset, (self.root,)).arrays(0, "train")
         federation = self.later if self.later is not None and self._drifted(round) else self.federation
         x, y = federation.arrays(client, part)
-        if part == "train" and client in self.poison and len(y):
+        if self._poisoned(client, part, round) and len(y):
             rng = generator(self.seed, "poison", client)
             x, y = self.poison[client].poison(x, y, federation.dataset.classes, rng)
         kind = np.int64 if self.federation.dataset.tokens else np.float32

@@ -59,7 +59,8 @@ class LocalEngine(Engine):
         )  # seconds a sample in training, the best seen: loads and first uses slow others
         self._test_pace = float("inf")  # likewise in testing
         self._test_sizes = np.array([work.tested(client) for client in range(clients)])
-        self._results = Arena(clients, work.columns, np.float64)  # of each client's last test
+        # Of each client's last test: what the task measures, then the share fooled.
+        self._results = Arena(clients, work.columns + 1, np.float64)
         self._tested_with = np.full(clients, -1)  # twice the version of its model, plus 1 on later data
         self._pool = Pool(self.workers, self._handle) if self.workers > 1 else None
 
@@ -148,8 +149,9 @@ class LocalEngine(Engine):
         return self._evaluation()
 
     def _evaluation(self) -> Evaluation:
-        score, loss, *others = self._results.rows.T.copy()
-        return Evaluation(score, loss, dict(zip(self._work.task.others, others, strict=True)))
+        score, loss, *others, fooled = self._results.rows.T.copy()
+        named = dict(zip(self._work.task.others, others, strict=True))
+        return Evaluation(score, loss, fooled if self._work.goal else None, named)
 
     def kept(self) -> Mapping[str, np.ndarray]:
         """What clients keep to themselves."""
@@ -211,7 +213,8 @@ class LocalEngine(Engine):
         client = job["client"]
         if kind == "test own":
             used = work.kept.used(self._models.rows[job["row"]], self._row(client))
-            self._results.rows[client] = work.score(client, "test", round, used)
+            tested = work.score(client, "test", round, used)
+            self._results.rows[client] = [*tested, work.fooled(client, round, used)]
             return {}
         models = job["models"]
         # one model, the usual case, without a copy
@@ -255,8 +258,10 @@ class LocalEngine(Engine):
 
     def _test(self, job: Job) -> Job:
         started, clients = time.perf_counter(), job["clients"]
-        model = self._work.whole(self._models.rows[job["row"]][None])[0]
-        self._results.rows[clients] = self._work.score_many(clients, job["round"], model)
+        round, model = job["round"], self._work.whole(self._models.rows[job["row"]][None])[0]
+        self._results.rows[clients, :-1] = self._work.score_many(clients, round, model)
+        if self._work.goal is not None:
+            self._results.rows[clients, -1] = [self._work.fooled(client, round, model) for client in clients]
         samples = int(self._test_sizes[clients].sum())
         return {"samples": samples, "seconds": time.perf_counter() - started}
 

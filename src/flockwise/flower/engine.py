@@ -16,7 +16,8 @@ from flwr.serverapp import Grid
 from flockwise.engine import ClientWork, Engine, Evaluation
 from flockwise.engine.client_work import one_thread
 from flockwise.errors import EngineError
-from flockwise.flower.exchange import KEPT, Answer, Exchange, Letter
+from flockwise.flower.exchange import KEPT, Answer, Exchange
+from flockwise.flower.letters import Letter
 from flockwise.flower.roster import Roster
 from flockwise.flower.worker_answers import MALFORMED, Scored, read_reply, read_scores, results_of
 from flockwise.flower.worker_app import jobs_message
@@ -113,7 +114,7 @@ class FlowerEngine(Engine):
         nothing = (b"", False, [math.nan] * self.work.columns)
         known = np.array([self._tested.get(client, nothing)[2] for client in range(len(rows))])
         score, loss, *others = known.T
-        return Evaluation(score, loss, dict(zip(self.work.task.others, others, strict=True)))
+        return Evaluation(score, loss, None, dict(zip(self.work.task.others, others, strict=True)))
 
     def _read_scores(self, result: Any, message: Message) -> Scored:
         return read_scores(self.work, result)

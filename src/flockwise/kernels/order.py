@@ -8,6 +8,12 @@ from flockwise.types import Updates
 SAME = 1e-6  # scores closer than this, relative to the larger, count as a tie
 
 
+def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values to 24 bits, of any size: what differs in rounding only becomes equal."""
+    parts, powers = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(parts * 2.0**24), powers - 24))
+
+
 def content_order(rows: Updates) -> NDArray[np.intp]:
     """Indices that sort the rows lexicographically; equal rows keep their order."""
     return _sorted(rows, np.arange(len(rows)))

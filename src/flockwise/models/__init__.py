@@ -10,6 +10,8 @@ from flockwise.models.convolutional import cifar_cnn, cnn, lenet
 from flockwise.models.dense import mlp, softmax
 from flockwise.models.layout import Entry, Layout
 from flockwise.models.mobilenet import mobilenet, mobilenet_original
+from flockwise.models.series_cnn import series_cnn
+from flockwise.models.token_mlp import token_mlp
 
 __all__ = [
     "MODELS",
@@ -25,7 +27,9 @@ __all__ = [
     "mobilenet",
     "mobilenet_original",
     "model",
+    "series_cnn",
     "softmax",
+    "token_mlp",
 ]
 
 if not TYPE_CHECKING:  # for a type checker only the names above exist

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from flockwise.data.fingerprint import MARKS
 from flockwise.errors import FlockwiseError
 from flockwise.report.dendrograms import dendrograms
 from flockwise.report.encoding import bits, numbers, quantised
@@ -16,6 +17,7 @@ from flockwise.report.places import Places, encoded_places, flock_curves, flow, 
 from flockwise.report.scores import described_score, score_range
 from flockwise.scoring import Scoring
 from flockwise.store import Run
+from flockwise.store.summary import latest_values
 
 NOWHERE = Places(np.zeros(0, np.int64), np.zeros((0, 0), np.int64))
 MOST_NOTES = 12  # things known of clients that the page shows
@@ -46,7 +48,9 @@ def describe_run(run: Run) -> dict[str, Any]:
         "created": run.about.get("created", ""),
         "about": run.about,
         "config": run.config,
-        "environment": run.environment,
+        "environment": {
+            key: value for key, value in run.environment.items() if key != MARKS
+        },  # they are long
         "headline": part("headline", lambda: headline(run, known), {"story": ""}),
         "rounds": run.rounds.tolist(),
         "seconds": numbers(run.seconds, 3),
@@ -90,6 +94,7 @@ def _scores(scoring: Scoring, rounds: np.ndarray, values: np.ndarray) -> dict[st
     return {
         "rounds": rounds[rows].tolist(),
         "values": quantised(values[rows], *score_range(scoring, values[rows])),
+        "latest": latest_values(values, values.shape[1]),  # the table shows three digits, a step has fewer
     }
 
 

@@ -1,15 +1,19 @@
 """The attackers of a simulation: they see what their attack may know, and change what they send."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from flockwise.aggregation import Rule
 from flockwise.attacks import DataAttack, UpdateAttack, View
 from flockwise.config import Config
 from flockwise.errors import PluginError
 from flockwise.messages import Replies
 from flockwise.rng import generator
+from flockwise.stages.schedule import FOUND, LOOKED
 from flockwise.stages.state import State
+from flockwise.types import Updates, Vector
 
 
 def choose_attackers(config: Config, clients: int) -> frozenset[int]:
@@ -34,12 +38,14 @@ class Adversary:
     first_round: int = 1
     rule: str = "mean"
     rule_parameters: dict[str, object] | None = None
+    simulated: Rule | None = None  # the server's rule, for attackers that know it
 
     def tamper(self, replies: Replies, state: State) -> Replies:
         """What is really sent: attackers' updates replaced by what the attack makes of its knowledge."""
         lies = np.isin(replies.clients, list(self.clients))
         wolves, sheep = np.flatnonzero(lies), np.flatnonzero(~lies & (replies.clients >= 0))
-        if not len(wolves) or not isinstance(self.attack, UpdateAttack) or replies.round < self.first_round:
+        craft = self.attack.craft
+        if not len(wolves) or craft is None or replies.round < self.first_round:
             return replies
         knows = self.attack.knows
         if "all" in knows and not len(sheep):
@@ -51,10 +57,32 @@ class Adversary:
             rule=self.rule if "rule" in knows else None,
             rule_parameters=self.rule_parameters if "rule" in knows else None,
             groups=state.labels[everyone] if "groups" in knows else None,
+            found=_looked(state) if "groups" in knows else None,
+            simulate=self._simulated(state, replies.round) if "rule" in knows and self.simulated else None,
         )
-        crafted = self.attack.craft(view, generator(self.seed, "attack", replies.round))
+        crafted = craft(view, generator(self.seed, "attack", replies.round))
         if np.shape(crafted) != view.own.shape:
             raise PluginError(
                 f"attack.name = {self.attack.name!r}: made updates of shape {np.shape(crafted)}, must be {view.own.shape}"
             )
         return replies.with_updates(wolves, np.asarray(crafted, dtype=np.float32))
+
+    def _simulated(self, state: State, round: int) -> Callable[[Updates], Vector]:
+        """What the rule makes of a flock's updates; of the server's own data attackers have to guess.
+
+        They do not know the server's seed or what a rule remembers: those they take to be none.
+        """
+        rule = self.simulated
+        assert rule is not None
+
+        def joint(updates: Updates) -> Vector:
+            rows = np.ascontiguousarray(updates, dtype=np.float32)
+            guess = rows.mean(axis=0) if "root" in rule.wants else None
+            return rule(rows, np.ones(len(rows)), state.clients, round=round, root=guess)[0]
+
+        return joint
+
+
+def _looked(state: State) -> bool:
+    """Whether the server has looked for flocks yet."""
+    return LOOKED.get(state) is not None or FOUND.get(state) is not None or state.flocks > 1

@@ -11,7 +11,7 @@ from torch import nn
 from flockwise import plugins
 from flockwise.attacks import ATTACKS, Attack
 from flockwise.config import Config
-from flockwise.config.resolving import method_of
+from flockwise.config.resolving import method_of, rule_of
 from flockwise.data import Federation
 from flockwise.engine import ClientWork, Engine, Local, Opener
 from flockwise.errors import ConfigError, InputError, RunError
@@ -19,6 +19,7 @@ from flockwise.models.initial_models import initial_models
 from flockwise.registry import OWN
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary, choose_attackers
+from flockwise.runs.capacity import refuse_too_large
 from flockwise.runs.channel import make_channel
 from flockwise.runs.federating import (
     OwnModel,
@@ -94,6 +95,7 @@ def assemble(
         recipe=brought.recipe,
         task=brought.task,
     )
+    refuse_too_large(method, federation.clients, work.travel.size)
     first = first_models(config, work, method, directory, brought.model)
     _finite(work)
     if state is not None:
@@ -110,7 +112,8 @@ def assemble(
     engine = brought.engine or engine_of(config, directory, data)
     if not isinstance(engine, Engine):
         engine = engine.open(work, most_models=method.models + work.federation.clients + 64)
-    return Parts(server, engine, Hazards(adversary, make_channel(config, work.federation.clients)), work)
+    channel = make_channel(config, [len(shard.train) for shard in work.federation.shards])
+    return Parts(server, engine, Hazards(adversary, channel), work)
 
 
 def engine_of(config: Config, directory: Path | None, data: Path | None) -> Opener:
@@ -158,7 +161,8 @@ def make_adversary(
     section = config.aggregation
     knowledge = {"f": section.attackers, **section.parameters}
     chosen = choose_attackers(config, clients)
-    return Adversary(attack, chosen, config.seed, config.attack.first_round, section.name, knowledge)  # type: ignore[arg-type]
+    rule = None if section.name == OWN else rule_of(config, directory)
+    return Adversary(attack, chosen, config.seed, config.attack.first_round, section.name, knowledge, rule)  # type: ignore[arg-type]
 
 
 def _finite(work: ClientWork) -> None:

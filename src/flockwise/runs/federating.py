@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.engine.client_work import ClientWork, Source
 from flockwise.errors import ConfigError, InputError
 from flockwise.models import MODELS, build
-from flockwise.rng import derived_seed
+from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.recipes import recipe_of
 from flockwise.runs.targets import check_attack, check_data, outputs_of
@@ -48,7 +49,11 @@ def make_work(
     first = model_factory(config, federation, directory, model, learned)(derived_seed(config.seed, "model"))
     attack = adversary.attack if adversary else None
     check_attack(learned, attack)
-    poison = dict.fromkeys(adversary.clients, attack) if adversary and isinstance(attack, DataAttack) else {}
+    liars = sorted(adversary.clients) if adversary else []
+    poison: dict[int, DataAttack] = {}
+    if isinstance(attack, DataAttack):
+        attack = _fitted(attack, federation, liars, config.seed)
+        poison = {client: attack.of(number) for number, client in enumerate(liars)}
     # What attackers that know nothing send does not depend on any training.
     idle = (
         adversary.clients
@@ -62,7 +67,8 @@ def make_work(
         federation, first, recipe_of(config, directory, recipe), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
         report, tuple(config.model.travels), Source(config.written(), directory, data), learned,
-        tuple(config.model.trains), personal or AS_USUAL,
+        tuple(config.model.trains), personal or AS_USUAL, attack.goal if isinstance(attack, DataAttack) else None,
+        config.evaluation.on,
     )  # fmt: skip
 
 
@@ -74,6 +80,17 @@ def for_federation(method: Method, federation: Federation) -> Method:
 def report_of(method: Method) -> Report | None:
     """What clients are asked to tell, once the method is for their data."""
     return method.report if isinstance(method.report, Report) else None
+
+
+def _fitted(attack: DataAttack, federation: Federation, liars: list[int], seed: int) -> DataAttack:
+    """An attack that is made from the attackers' data, made from what all of them hold."""
+    held = [federation.arrays(client, "train") for client in liars]
+    held = [data for data in held if len(data[1])]
+    if attack.fitted is None or not held:
+        return attack
+    x, y = (np.concatenate([data[place] for data in held]) for place in (0, 1))
+    poison, goal = attack.fitted(x, y, federation.dataset.classes, generator(seed, "fitted attack"))
+    return replace(attack, poison=poison, goal=goal)
 
 
 def make_federation(config: Config, directory: Path | None, data: Path | None) -> Federation:
@@ -125,8 +142,7 @@ def model_factory(
     """A function from a seed to the model that clients train."""
     if isinstance(model, nn.Module):
         return lambda seed: model
-    shape = federation.dataset.x.shape[1:]
-    image = (shape[2], shape[0], shape[1]) if len(shape) == 3 else (1, 1, int(np.prod(shape)))
+    image = _as_image(federation.dataset.shape)
     classes = outputs_of(task or task_of(config, directory), federation.dataset)
     if model is not None:
         wanted = (image, classes) if _takes_two(model) else ()
@@ -135,6 +151,13 @@ def model_factory(
         return lambda seed: build(config.model.name, image, classes, seed, **config.model.parameters)
     found = plugins.find("models", config.model.name, MODELS, directory)
     return lambda seed: _seeded(partial(found, **config.model.parameters), (image, classes), seed)
+
+
+def _as_image(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """What a model function is told of its input: (channels, height, width), ones where there is no such thing."""
+    if len(shape) == 3:
+        return shape[2], shape[0], shape[1]
+    return (1, *shape) if len(shape) == 2 else (1, 1, int(np.prod(shape)))  # type: ignore[return-value]
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:

@@ -34,6 +34,8 @@ def recorded(
         if truth is not None and np.isfinite(tested.score[honest]).any():
             by_group = per_group_accuracy(tested.score[honest], truth[honest])
             facts["accuracy_worst_group"] = float(np.nanmin(by_group))
+        if tested.fooled is not None and np.isfinite(tested.fooled[honest]).any():
+            facts["attack_success"] = float(np.nanmean(tested.fooled[honest]))
         arrays |= {
             "accuracy": tested.score.astype(np.float32),
             "test_loss": tested.loss.astype(np.float32),

@@ -53,7 +53,11 @@ def check_data(task: Task, dataset: Dataset) -> None:
 
 def check_attack(task: Task, attack: Attack | None) -> None:
     """Refuse an attack on classes where the task has none."""
-    if isinstance(attack, DataAttack) and attack.relabels and task.targets != "class":
+    if not isinstance(attack, DataAttack):
+        return
+    relabels = attack.relabels and task.targets != "class"
+    # How often a trigger works is told from a score for each class.
+    if relabels or (attack.goal is not None and (task.targets != "class" or task.outputs is not None)):
         raise ConfigError(
             f"attack.name = {attack.name or 'own'!r}: gives samples another class, but task {task.name!r} does not have "
             "one class a sample; use noise, or an attack on updates such as reverse"

@@ -100,7 +100,7 @@ def average_known(
     All count the same, or as `weights` says.
     """
     for asked, name in (("root", "root set"), ("memory", "memory")):
-        if asked in rule.piece.wants:
+        if asked in rule.wants:
             raise ConfigError(
                 f"aggregation.name = {rule.name!r}: this method averages whole models, not updates of one model; "
                 f"choose a rule without a {name}, such as 'geometric-median'"

@@ -184,7 +184,7 @@ class Run:
         """(rounds, values) of an array kept each round; values is (rounds, ...)."""
         query = "SELECT round, dtype, shape, data FROM arrays WHERE name = ? ORDER BY round"
         rows = self._rows("arrays", query, (name,))
-        if not rows and name not in KNOWN_ARRAYS:
+        if not rows and name not in KNOWN_ARRAYS and name != self.scoring.name:
             kept = self._rows("arrays", "SELECT DISTINCT name FROM arrays ORDER BY name LIMIT 100")
             there = ", ".join(str(row[0]) for row in kept) or "none"
             raise InputError(f"name = {name!r}: no such array; this run has {there}")

@@ -38,10 +38,14 @@ class AttackBattery:
                 self.rule if "rule" in knows else None,
                 {"f": 3} if "rule" in knows else None,
                 np.zeros(12, dtype=np.int64) if "groups" in knows else None,
+                True if "groups" in knows else None,
+                (lambda rows: np.median(rows, axis=0)) if "rule" in knows else None,
             )
             return (attack.craft(view, rng),)
-        x = generator(1, "attack battery").random((20, 8, 8, 1)).astype(np.float32)
-        return tuple(attack.poison(x, np.arange(20) % 4, 4, rng))
+        x, y = generator(1, "attack battery").random((20, 8, 8, 1)).astype(np.float32), np.arange(20) % 4
+        if attack.fitted is not None:
+            return tuple(attack.fitted(x, y, 4, rng)[0](x, y, 4, rng))
+        return tuple(attack.of(1).poison(x, y, 4, rng))
 
     def test_is_one_of_the_two_kinds(self) -> None:
         """On updates, or on data."""

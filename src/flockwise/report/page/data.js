@@ -84,6 +84,7 @@ function scoreFact(run, suffix) {
 
 // Newest measured score of each client; for one that is set apart, of when it was last tested.
 function lastScores(run) {
+  if (run.scores?.latest) return run.scores.latest;
   const rows = run.scores ? run.scores.rounds.length : 0;
   return Array.from({ length: clientCount(run) }, (_, client) => {
     for (let row = rows - 1; row >= Math.max(0, rows - 50); row--) {
