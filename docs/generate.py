@@ -9,10 +9,9 @@ from flockwise.cli.pieces import KINDS, parameters, summaries
 from flockwise.config import schema
 from flockwise.config.template import described
 from flockwise.numbers import NUMBERS
-from flockwise.papers import PAPERS, rows_of
-from flockwise.papers.current import current_results
-from flockwise.papers.verdicts import NOT_RUN, claim_verdicts
+from flockwise.papers import NAMES, publication
 from flockwise.strategies import STRATEGIES
+from flockwise.studies.published.overview import headlines
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -132,14 +131,8 @@ def _studies() -> str:
 
 
 def _headlines() -> str:
-    """What the papers say in words and we have measured at their own scale."""
-    lines = ["| paper | claim | ours |", "|---|---|---|"]
-    for paper in PAPERS.values():
-        results = current_results(paper, ROOT / "papers" / "results")
-        rows = rows_of(paper.cells("full"), results, "full")
-        title = paper.title.partition(" (")[0]
-        lines += [f"| {title} | {text} | {v} |" for text, v in claim_verdicts(paper, rows) if v != NOT_RUN]
-    return "\n".join(lines)
+    """What the papers say and our numbers go against, then how many of what."""
+    return "\n".join(headlines([publication(name, ROOT / "papers") for name in NAMES]))
 
 
 def main(check: bool) -> int:

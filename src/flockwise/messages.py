@@ -123,11 +123,15 @@ class Replies:
 
 @dataclass(frozen=True)
 class Scores:
-    """A client's answer to a validation plan: the accuracy of each model on its own validation data."""
+    """A client's answer to a validation plan: the score of each model on its own validation data.
+
+    A score is what the task says (accuracy, or an error), as it is: `Setting.scoring` knows which way is better. NaN
+    stands for nothing to measure on.
+    """
 
     client: int
     round: int
-    accuracies: tuple[float, ...]
+    values: tuple[float, ...]
     samples: int
     losses: tuple[float, ...] = ()  # the mean loss of each model; may be left out
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from flockwise.attacks import Attack
+    from flockwise.tasks import Task
+    from flockwise.training import Recipe
 
 FOLLOW = 0.1  # how much better a known client must do in another flock to move there
 
@@ -50,6 +52,7 @@ def continue_run(
     match: Match = "name", follow: float | None = FOLLOW, at: int | None = None, out: str | Path | None = None,
     data: str | Path | None = None, model: "nn.Module | Callable[..., nn.Module] | None" = None,
     method: Method | None = None, attack: "Attack | None" = None, engine: Engine | Opener | None = None,
+    training: "Recipe | None" = None, task: "Task | None" = None,
     on_round: Callback | None = None, stop: Callable[[], bool] = lambda: False,
 ) -> Run:  # fmt: skip
     """Start a new run from the flock models and the memory of another: next month's data, new clients, fewer clients.
@@ -79,7 +82,7 @@ def continue_run(
         state, forgotten = for_clients(old, before)
         return state
 
-    brought = Brought(clients, model, method, attack, engine)
+    brought = Brought(clients, model, method, attack, engine, training, task)
     parts = assemble(
         config, state_for, directory=directory, data=None if data is None else Path(data), brought=brought
     )

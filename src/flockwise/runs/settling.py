@@ -18,15 +18,11 @@ from flockwise.types import Clients
 
 def give_back(engine: Engine, kept: Mapping[str, np.ndarray], before: Clients) -> None:
     """Give clients that stay what they had kept to themselves; those that are new have what the engine made for them."""
-    fresh = engine.kept()
-    stays = before >= 0
-    mixed = {}
-    for name, array in kept.items():
-        if name in fresh and fresh[name].shape[1:] == array.shape[1:]:
-            mixed[name] = np.where(
-                stays.reshape(-1, *[1] * (array.ndim - 1)), rows_for(array, before, 0), fresh[name]
-            )
-    engine.restore(mixed)
+    fresh = engine.kept().get("own")
+    back = {name: array for name, array in kept.items() if name != "own"}  # what all clients share
+    if "own" in kept and fresh is not None and fresh.shape[1:] == kept["own"].shape[1:]:
+        back["own"] = np.where((before >= 0)[:, None], rows_for(kept["own"], before, 0), fresh)
+    engine.restore(back)
 
 
 def who_came(parent: Run, parts: Parts, before: Clients, forgotten: list[str]) -> list[Event]:
@@ -62,7 +58,7 @@ def settle(parts: Parts, old: State, follow: float | None) -> list[Event]:
     plan = Plan(server.round, "validate", state.models[alive], tasks)
     answers = parts.hazards.scores(parts.engine.validate(plan))
     verdict = server.gate.admit(plan, bound(answers))
-    server.state, events = settled(state, alive, verdict.admitted, follow or 0.0)
+    server.state, events = settled(state, alive, verdict.admitted, follow or 0.0, server.setting.scoring)
     return [
         *events,
         *(Event("rejected", f"reply rejected: {why}", client) for client, why in verdict.rejected),

@@ -147,9 +147,9 @@ def _resolved(cell: Cell, seed: int, directory: Path | None) -> Cell:
     try:
         config = parse_config(content, directory=directory)
         whole = replace(cell, seed=seed, content=content, config=config)
-        fork = cell.spec.fork
-        forked = fork is not None and _meant(fork.where, {"scale": cell.scale, **cell.labels})
-        return _forked(whole, fork, directory) if fork and forked else whole
+        known = {**cell.labels, "scale": cell.scale}
+        fork = next((fork for fork in cell.spec.forks() if _meant(fork.where, known)), None)
+        return _forked(whole, fork, directory) if fork else whole
     except FlockwiseError as error:
         return replace(cell, seed=seed, content=content, error=str(error))
 

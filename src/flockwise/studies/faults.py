@@ -15,7 +15,7 @@ def faults_of(table: Table) -> list[str]:
     known = axes | {"scale"}
     conditions = [("skip", where) for where in table.skip]
     conditions += [("adjust.where", adjust.where) for adjust in table.adjust]
-    conditions += [("fork.where", table.fork.where)] if table.fork else []
+    conditions += [("fork.where", fork.where) for fork in table.forks()]
     for place, where in conditions:
         faults += [f"{place}.{axis}: no such axis; there are {_some(known)}" for axis in where.keys() - known]
     for field in ("rows", "columns"):

@@ -45,7 +45,9 @@ class NumberSpec(Section):
     at: RoundOf | None = Field(None, description="the round; default: the last")
     over: list[RoundOf] | None = Field(None, min_length=2, max_length=2, description="first and last round")
     last: Annotated[int, Field(ge=1)] | None = Field(None, description="over the last so many rounds")
-    statistic: Literal["mean", "best", "worst"] = Field("mean", description="of `over` or `last`")
+    statistic: Literal["mean", "best", "worst", "rises"] = Field(
+        "mean", description="of `over` or `last`; rises: in how many rounds it went up"
+    )
     target: float | None = Field(None, description="for numbers that compare with a target")
     percent: bool = Field(False, description="show a share as percent")
     better: Literal["higher", "lower", "neither"] | None = Field(
@@ -110,7 +112,9 @@ class Table(Section):
     )
     skip: list[Where] = Field(default_factory=list, description="cells to leave out")
     adjust: list[Adjust] = Field(default_factory=list, description="settings for some cells only")
-    fork: Fork | None = Field(None, description="rounds that cells share")
+    fork: Fork | list[Fork] | None = Field(
+        None, description="rounds that cells share; of several the first that means a cell counts"
+    )
     compute: str | None = Field(None, description="module:function(labels, seed) instead of runs")
     seeds: int | list[int] | None = Field(None, description="how many, or which")
     numbers: dict[str, NumberSpec] = Field(default_factory=dict, description="how numbers are read, by name")
@@ -118,6 +122,10 @@ class Table(Section):
     arrays: str | None = Field(None, description="module:function of a finished run: small matrices to keep")
     show: Show = Field(default_factory=Show, description="rows, columns, numbers, pictures")
     tune: Tune | None = Field(None, description="a fair search before anything is compared")
+
+    def forks(self) -> list[Fork]:
+        """What cells have in common, one or several."""
+        return self.fork if isinstance(self.fork, list) else [self.fork] if self.fork else []
 
 
 class StudyFile(Table):
