@@ -80,9 +80,9 @@ def test_images_too_small_for_the_model_are_refused(name, shape):
         build(name, shape, 10, seed=0)
 
 
-def test_fewer_than_two_classes_are_refused():
-    with pytest.raises(InputError, match="classes = 1"):
-        build("softmax", (1, 8, 8), 1, seed=0)
+def test_a_model_that_returns_nothing_is_refused():
+    with pytest.raises(InputError, match="classes = 0"):
+        build("softmax", (1, 8, 8), 0, seed=0)
 
 
 @pytest.mark.parametrize(
