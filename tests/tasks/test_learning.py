@@ -182,6 +182,14 @@ def test_a_model_of_the_wrong_outputs_is_told_before_anybody_trains(tmp_path):
         _run(tmp_path, problems.breast_cancer(), "binary", nn.Linear(30, 2))
 
 
+@pytest.mark.parametrize("path", ["auto", "generic"])
+def test_a_model_with_fewer_outputs_than_classes_is_told_how_many_it_needs(path, tmp_path):
+    with pytest.raises(
+        InputError, match=r"give it 2 outputs; for yes or no from one output say task='binary'"
+    ):
+        _run(tmp_path, problems.breast_cancer(), None, nn.Linear(30, 1), overrides=[f"engine.path={path}"])
+
+
 def test_attacks_and_splits_that_need_classes_say_so(tmp_path):
     with pytest.raises(ConfigError, match="'label-flip': gives samples another class, but task 'regression'"):
         _run(

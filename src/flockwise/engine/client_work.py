@@ -97,7 +97,7 @@ class ClientWork:
     def _choose(self, module: nn.Module) -> tuple[Trainer, str]:
         return choose_trainer(
             module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer,
-            tokens=self.federation.dataset.tokens, task=self.task,
+            tokens=self.federation.dataset.tokens, task=self.task, classes=self.federation.dataset.classes or None,
         )  # fmt: skip
 
     @property
