@@ -9,10 +9,9 @@ from flockwise.cli.pieces import KINDS, parameters, summaries
 from flockwise.config import schema
 from flockwise.config.template import described
 from flockwise.numbers import NUMBERS
-from flockwise.papers import PAPERS, rows_of
-from flockwise.papers.current import current_results
-from flockwise.papers.verdicts import NOT_RUN, claim_verdicts
+from flockwise.papers import NAMES, publication
 from flockwise.strategies import STRATEGIES
+from flockwise.studies.published.overview import headlines
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -28,6 +27,7 @@ def pages() -> dict[Path, str]:
         HERE / "pieces.md": _pieces(),
         HERE / "extending.md": _extending(),
         HERE / "architecture.md": _architecture(),
+        HERE / "studies.md": _studies(),
         HERE / "vocabulary.md": _vocabulary(),
         ROOT / "src" / "flockwise" / "strategies" / "__init__.pyi": _strategy_names(),
         readme: f"{before}{BLOCK}\n{_headlines()}\n{BLOCK}{after}",
@@ -112,15 +112,27 @@ def _strategy_names() -> str:
     return "\n".join(sorted(lines)) + "\n"
 
 
+def _studies() -> str:
+    """The page with every field of a study's file."""
+    from flockwise.studies import file
+
+    places = {
+        "the file": file.StudyFile, "`[show]`": file.Show, "`[numbers.NAME]`": file.NumberSpec, "`[[adjust]]`": file.Adjust,
+        "`[tune]`": file.Tune, "a range in `tune.search`": file.Range, "`[fork]`": file.Fork,
+    }  # fmt: skip
+    lines = ["| where | field | default | what it is for |", "|---|---|---|---|"]
+    for place, kind in places.items():
+        for name, default, meaning in described(kind):
+            empty = default in ('"none"', '""', "{}", "[]") or name == "show"
+            shown = "needed" if not default else "" if empty else f"`{default}`"
+            lines.append(f"| {place} | `{name}` | {shown} | {_cell(meaning)} |")
+    before, _, after = (HERE / "studies.md").read_text().split("<!-- fields -->")
+    return "<!-- fields -->".join([before, "\n" + "\n".join(lines) + "\n", after])
+
+
 def _headlines() -> str:
-    """What the papers say in words and we have measured at their own scale."""
-    lines = ["| paper | claim | ours |", "|---|---|---|"]
-    for paper in PAPERS.values():
-        results = current_results(paper, ROOT / "papers" / "results")
-        rows = rows_of(paper.cells("full"), results, "full")
-        title = paper.title.partition(" (")[0]
-        lines += [f"| {title} | {text} | {v} |" for text, v in claim_verdicts(paper, rows) if v != NOT_RUN]
-    return "\n".join(lines)
+    """What the papers say and our numbers go against, then how many of what."""
+    return "\n".join(headlines([publication(name, ROOT / "papers") for name in NAMES]))
 
 
 def main(check: bool) -> int:

@@ -1,7 +1,7 @@
 """What counts as a layer in deep relative trust: which reading finds the communities in a run's models.
 
 Compares readings on the models that clients sent in the rounds a run has kept, for example of
-    flockwise run src/flockwise/papers/communities/base.toml --set strategy.attribution=avg --set rounds=2 \
+    flockwise run benchmarks/communities/base.toml --set strategy.attribution=avg --set rounds=2 \
         --set 'checkpoint.at=[1, 2]' --out runs/layers
     python benchmarks/communities/layers.py runs/layers
 and prints the adjusted Rand index of the communities of each round.

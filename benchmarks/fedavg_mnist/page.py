@@ -9,7 +9,7 @@ writes docs/fedavg-mnist.md and docs/images/fedavg-mnist.svg from the finished r
 import sys
 from pathlib import Path
 
-from flockwise.papers.pictures import line_chart
+from flockwise.pictures import line_chart
 from flockwise.store import open_run
 
 DOCS = Path(__file__).parents[2] / "docs"

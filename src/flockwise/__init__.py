@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         communities,
         custom,
         fedavg,
+        fedopt,
         fl_hc,
         flic,
         ifca,
@@ -78,7 +79,7 @@ _HOMES = {
     "flockwise.stages": ("Method", "Report", "Setting", "State"),
     "flockwise.studies": ("Study", "study"),
     "flockwise.strategies": (
-        "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
+        "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fedopt", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
     ),
     "flockwise.training": ("SGD", "Adam"),
 }  # fmt: skip
@@ -93,7 +94,7 @@ __all__ = [
     "Local", "Louvain", "Method", "Progress", "Report", "Rule", "Run", "Server", "Setting", "State", "Study",
     "aggregation",
     "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering", "communities", "custom", "data",
-    "fedavg", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum", "list_runs", "load_config",
+    "fedavg", "fedopt", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum", "list_runs", "load_config",
     "load_model", "mean", "median", "metrics", "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume",
     "run", "similarity", "splits", "stages", "strategies", "strategy", "study", "trimmed_mean",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
@@ -28,6 +29,13 @@ NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class AtRound:
+    """A note in `Annotated`: the option is the number of a round, or `later` less than it. A run may end before."""
+
+    later: int = 0
 
 
 @functools.cache
@@ -65,6 +73,13 @@ def resolved(
     """Checked values with the defaults filled in, ready to call the function with; `name` is who needs them."""
     model = validated(options_of(function, given), values, prefix, name or getattr(function, "__name__", ""))
     return {name: getattr(model, name) for name in [*type(model).model_fields, *(model.model_extra or {})]}
+
+
+def rounds_named(function: Callable[..., Any]) -> dict[str, int]:
+    """The options of a function that are numbers of rounds, each with how much later it takes effect."""
+    notes = {name: typing.get_args(hint)[1:] for name, hint in _hints(function).items()
+             if typing.get_origin(hint) is Annotated}  # fmt: skip
+    return {name: note.later for name, found in notes.items() for note in found if isinstance(note, AtRound)}
 
 
 def written(value: Any) -> Any:

@@ -2,7 +2,8 @@
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
@@ -10,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from flockwise.errors import PluginError
+from flockwise.errors import FlockwiseError, PluginError
 
 
 def find(kind: str, name: str, builtin: Mapping[str, Any], directory: Path | None = None) -> Any:
@@ -27,6 +28,18 @@ def find(kind: str, name: str, builtin: Mapping[str, Any], directory: Path | Non
     if name in offered:
         return offered[name].load()
     raise PluginError(f"{kind}: no {name!r}; {nearest(name, [*builtin, *offered])}")
+
+
+@contextmanager
+def running(piece: str) -> Iterator[None]:
+    """While a user's own piece runs: whatever it raises becomes one line that names the piece."""
+    try:
+        yield
+    except FlockwiseError:
+        raise
+    except Exception as error:
+        told = (str(error).splitlines() or [""])[0]
+        raise PluginError(f"{piece}: raised {type(error).__name__}: {told[:300]}") from error
 
 
 def nearest(name: str, known: list[str]) -> str:

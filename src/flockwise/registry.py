@@ -10,7 +10,7 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
@@ -158,3 +158,14 @@ def config_name(function: Callable[..., Any]) -> str:
 def first_parameters(function: Callable[..., Any], count: int) -> frozenset[str]:
     """The names of a function's first parameters."""
     return frozenset(list(inspect.signature(function).parameters)[:count])
+
+
+def sayable(value: Any) -> bool:
+    """Whether a config can name an option: an object of the user's own with its state cannot be made again from words."""
+    if isinstance(value, Mapping):
+        return all(map(sayable, value.values()))
+    if isinstance(value, list | tuple | set | frozenset):
+        return all(map(sayable, value))
+    if value is None or isinstance(value, str | bool | int | float | Piece):
+        return True
+    return isinstance(value, type | FunctionType) and config_name(value) != OWN

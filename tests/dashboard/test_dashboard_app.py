@@ -237,6 +237,10 @@ def test_serving_prints_the_address_and_stops(folder, monkeypatch):
     told = []
     monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: [socket.close() for socket in sockets])
     serve(folder, token=TOKEN, announce=told.append)
-    assert told[0].startswith("Dashboard: http://127.0.0.1:") and told[0].endswith(f"/#token={TOKEN}")
+    assert told[0].startswith("Dashboard: http://127.0.0.1:") and TOKEN not in "".join(told)  # it is known
+    serve(folder, announce=told.append)
+    assert "/#token=" in told[2]
     serve(folder, host="0.0.0.0", announce=told.append)
-    assert any("Anyone who can reach 0.0.0.0" in line for line in told)
+    assert told[-1] == "Looking at runs needs the token, too."
+    serve(folder, host="0.0.0.0", private=False, announce=told.append)
+    assert "Anyone who can reach 0.0.0.0" in told[-1]

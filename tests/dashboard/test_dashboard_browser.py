@@ -95,6 +95,25 @@ def test_without_the_token_the_page_asks_for_it(chromium, running):
         assert json.loads(file.read_text()) == {"action": "confirm", "client": 33}
 
 
+def test_a_private_dashboard_asks_for_the_token_once_and_then_follows(chromium, tmp_path):
+    path = fake_run.byzantine(tmp_path / "byzantine", stop=15)
+    dashboard = start(tmp_path, private=True)
+    try:
+        with (
+            reopen_run(path, CheckpointPolicy(every=10**9)) as writer,
+            opened(chromium, dashboard.url, own=dashboard.url, ready=False, told="401") as page,
+        ):
+            page.get_by_text("Looking at these runs needs the token.").wait_for()
+            assert page.locator("#runs").count() == 0
+            page.locator("#token input").fill(dashboard.token)
+            page.get_by_role("button", name="Use it").click()
+            page.get_by_text("15 of 30").wait_for()
+            next_round(writer, 16)
+            page.get_by_text("16 of 30").wait_for()
+    finally:
+        dashboard.stop()
+
+
 def test_runs_can_be_compared_from_the_list(chromium, running):
     dashboard, _ = running
     with opened(chromium, dashboard.link, own=dashboard.url) as page:

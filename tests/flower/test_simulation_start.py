@@ -16,7 +16,8 @@ pytest.importorskip("ray", reason="Ray is not installed: pip install 'flockwise[
 import flockwise
 from flockwise.errors import EngineError
 from flockwise.flower import FlowerSimulation, simulated
-from flockwise.flower.exchange import Exchange, Letter
+from flockwise.flower.exchange import Exchange
+from flockwise.flower.letters import Letter
 from flockwise.flower.worker_app import jobs_message
 
 from .fake_grid import FakeGrid, FakeNode

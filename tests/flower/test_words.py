@@ -122,3 +122,83 @@ def test_arrays_without_dimensions_travel_as_they_are(tmp_path):
     first = ArrayRecord({"scale": Array(np.array(1.5))})
     result = Flocks("fedavg", clients=2, run=tmp_path / "run", evaluate_every=0).start(grid, first, 2)
     assert shapes == {()} and result.arrays["scale"].numpy() == 3.5
+
+
+def test_a_run_too_short_to_look_for_flocks_says_so(tmp_path, monkeypatch):
+    from flockwise.flower import flocks as flocks_module
+    from flockwise.flower import logs
+
+    lines = []
+    for module in (flocks_module, logs):
+        monkeypatch.setattr(module, "log", lambda level, text, *parts: lines.append(text % parts))
+    grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(3)])
+    Flocks("fl-hc", clients=3, run=tmp_path / "run").start(grid, apps.numpy_start(), num_rounds=2)
+    words = "flocks are looked for after round 11, and the run ends with round 2"
+    assert open_run(tmp_path / "run").about["note"] == words
+    assert [words in line for line in lines].count(True) == 2  # at the beginning, and at the end
+
+
+def test_whole_numbers_as_weights_are_rejected_with_the_reason(tmp_path):
+    from flwr.app import Array, ArrayRecord
+
+    def rounded(message, reply):
+        if message.metadata.message_type == "train" and message.metadata.dst_node_id == 1002:
+            arrays = {n: Array(a.numpy().astype(np.int32)) for n, a in reply.content["arrays"].items()}
+            reply.content["arrays"] = ArrayRecord(arrays)
+        return [reply]
+
+    _, _, record = run(tmp_path / "run", rounded, rounds=1)
+    ((_, message),) = told(record, "rejected")
+    assert "has dtype int32, not floating point numbers" in message
+
+
+def test_fewer_checkpoints_are_written_if_so_wished(tmp_path):
+    def start(path, rounds, **more):
+        grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(4)])
+        return Flocks("flic", clients=4, run=path, warmup=2, evaluate_every=0, **more).start(
+            grid, apps.numpy_start(), num_rounds=rounds
+        )
+
+    start(tmp_path / "run", 7, checkpoint_every=3)
+    assert open_run(tmp_path / "run").checkpoints == [6, 7]  # the last round always has one
+    whole = start(tmp_path / "whole", 7)
+    assert open_run(tmp_path / "whole").checkpoints == [6, 7]
+    again = start(tmp_path / "run", 7, checkpoint_every=3)
+    for one, other in zip(whole.models, again.models, strict=True):
+        for a, b in zip(one.to_numpy_ndarrays(), other.to_numpy_ndarrays(), strict=True):
+            np.testing.assert_array_equal(a, b)
+    with pytest.raises(InputError, match="checkpoint_every = 0: must be a number of at least 1"):
+        Flocks("flic", clients=4, run=tmp_path / "x", checkpoint_every=0)
+
+
+def test_rounds_without_a_checkpoint_are_asked_for_again_to_the_same_bits(tmp_path):
+    def start(path, rounds, dies_in=None):
+        def killed(round, arrays):
+            if round == dies_in:
+                raise KeyboardInterrupt
+            return None
+
+        grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(4)])
+        flocks = Flocks("flic", clients=4, run=path, warmup=2, evaluate_every=0, checkpoint_every=4)
+        return flocks.start(grid, apps.numpy_start(), num_rounds=rounds, evaluate_fn=killed)
+
+    with pytest.raises(KeyboardInterrupt):
+        start(tmp_path / "run", 8, dies_in=6)
+    assert open_run(tmp_path / "run").checkpoints == [4]
+    found, whole = start(tmp_path / "run", 8), start(tmp_path / "whole", 8)
+    assert open_run(tmp_path / "run").rounds.tolist() == list(range(1, 9))
+    np.testing.assert_array_equal(found.arrays.to_numpy_ndarrays()[0], whole.arrays.to_numpy_ndarrays()[0])
+
+
+def test_a_memory_that_is_large_is_told_with_what_makes_it_cheaper(tmp_path, monkeypatch):
+    from flockwise.flower import flocks as flocks_module
+
+    lines = []
+    monkeypatch.setattr(flocks_module, "_LARGE", 100)
+    monkeypatch.setattr(flocks_module, "log", lambda level, text, *parts: lines.append(text % parts))
+    grid = FakeGrid([FakeNode(p, apps.numpy_app, name=f"site-{p}") for p in range(3)])
+    Flocks("flic", clients=3, run=tmp_path / "run", warmup=1).start(grid, apps.numpy_start(), num_rounds=1)
+    assert any(
+        "flic keeps what each client sent last: up to" in line and "checkpoint_every" in line
+        for line in lines
+    )

@@ -18,7 +18,7 @@ from typing import Any, overload
 import numpy as np
 
 from flockwise.errors import ConfigError, PluginError
-from flockwise.plugins import find
+from flockwise.plugins import find, running
 from flockwise.registry import Piece, Registry, config_name, first_parameters
 from flockwise.types import Labels, Updates, Vector, Weights
 
@@ -192,9 +192,11 @@ class Rule:
             arguments["weights"] = weights
         if len(updates) < self.piece.minimum(share, **{**self.options, **_strict_of(arguments)}):
             return median(updates), {**memory, **kept}
-        found = self.piece.function(updates, **arguments)
-        joint, held = found if "memory" in self.piece.wants else (found, {})
-        return self._checked(np.asarray(joint, dtype=np.float32), updates), {**kept, **held}
+        with running(f"aggregation.name = {self.name!r}"):
+            found = self.piece.function(updates, **arguments)
+            joint, held = found if "memory" in self.piece.wants else (found, {})
+            joint = np.asarray(joint, dtype=np.float32)
+        return self._checked(joint, updates), {**kept, **held}
 
     def _arguments(self, offers: Mapping[str, Any]) -> dict[str, Any]:
         """The options, and of what the run offers that which the function asks for."""

@@ -19,11 +19,13 @@ COMMANDS = {  # each in the file of its name
     "new": "Write a commented config to start from.",
     "runs": "List runs with state, round and accuracy.",
     "show": "Show one run in the terminal.",
+    "clients": "Show what became of each client of a run.",
     "release": "Let clients that were set apart take part again.",
     "confirm": "Keep clients that were set apart out for good.",
     "quarantine": "Set clients apart.",
     "report": "Write the HTML report of one or several runs.",
     "serve": "Watch runs live in a browser.",
+    "logs": "Write what happens in runs as JSON lines, and go on as it does.",
     "export": "Write a run's numbers as CSV, JSON lines, Parquet, ...",
     "list": "List strategies, aggregators, attacks, splits, datasets, models, ...",
     "paper": "Measure the tables and figures of a paper.",
@@ -93,6 +95,10 @@ def main() -> None:
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except BrokenPipeError:
         sys.exit(0)
+    except MemoryError as error:
+        why = printable(str(error)) or "no more to be had"
+        click.echo(f"error: not enough memory: {why}; take fewer clients or a smaller model", err=True)
+        sys.exit(1)
     except OSError as error:  # a full disk, a folder that may not be written
         where = f"{error.filename}: " if error.filename else ""
         click.echo(f"error: {printable(where)}{printable(error.strerror or str(error))}", err=True)

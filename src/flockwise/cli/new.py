@@ -9,11 +9,16 @@ import click
 @click.argument("strategy", default="flic")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of a config instead, for editors.")
 def new(strategy: str, schema: bool) -> None:
-    """Write a commented config for STRATEGY to standard output."""
+    """Write a commented config for STRATEGY to standard output, or a commented study (flockwise new study)."""
     if schema:
         from flockwise.config import schema as json_schema
 
         click.echo(json.dumps(json_schema(), indent=2))
+        return
+    if strategy == "study":
+        from flockwise.studies.template import TEMPLATE
+
+        click.echo(TEMPLATE, nl=False)
         return
     from flockwise.cli.pieces import find_piece, known_name
     from flockwise.config.template import template

@@ -1,13 +1,11 @@
 """paper: measure the tables and figures of a paper."""
 
-import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import click
 
 from flockwise.cli.options import DATA, FOLDER
+from flockwise.cli.study import carry_out, chosen, list_cells, tell_costs
 
 _NAMES = ("flic", "fl-hc", "byzantine-cfl", "mini-fl", "communities")  # without importing torch for --help
 
@@ -29,91 +27,67 @@ _NAMES = ("flic", "fl-hc", "byzantine-cfl", "mini-fl", "communities")  # without
     show_default=True,
     help="smoke: seconds a cell; short: a reduction; full: the paper's setting.",
 )
-@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each cell.")
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="Runs of each cell, instead of what the study says."
+)
 @click.option(
     "--out",
     type=FOLDER,
     default=Path("papers"),
     show_default=True,
-    help="Results go to OUT/results, run directories to OUT/runs.",
+    help="Results go to OUT/NAME/results.",
 )
 @click.option("--pages", type=FOLDER, help="Where the pages are written (default: OUT/pages).")
 @DATA
 @click.option(
     "--workers",
     type=click.IntRange(min=0),
-    default=1,
+    default=0,
     show_default=True,
-    help="Worker processes of a run; 0: one per core.",
+    help="Cells at once; 0: one a core.",
 )
 @click.option("--keep-runs", is_flag=True, help="Keep the run directories, for reports.")
-@click.option("--list", "listing", is_flag=True, help="Only list the cells that are missing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say how many cells are missing, how long they take and how much disk."
+)
+@click.option("--list", "listing", is_flag=True, help="List the cells, and what there is of each.")
 @click.option("--page-only", is_flag=True, help="Run nothing, write the pages from the results there are.")
 def paper(
-    name: str, tables: tuple[str, ...], names: tuple[str, ...], scale: str, seeds: int, out: Path,
-    pages: Path | None, data: Path | None,
-    workers: int, keep_runs: bool, listing: bool, page_only: bool,
+    name: str, tables: tuple[str, ...], names: tuple[str, ...], scale: str, seeds: int | None, out: Path,
+    pages: Path | None, data: Path | None, workers: int, keep_runs: bool, dry_run: bool, listing: bool,
+    page_only: bool,
 ) -> None:  # fmt: skip
     """Measure the tables and figures of paper NAME: flic, fl-hc, byzantine-cfl, mini-fl or communities.
 
-    Finished cells are kept and skipped, so a stop (Ctrl-C) loses nothing: give the same command again.
+    A paper is a study that comes with the package, and its page says beside each number what was published. Finished
+    cells are kept and skipped, so a stop (Ctrl-C) loses nothing: give the same command again.
     """
-    from flockwise.cli.progress import stop_on_signal
-    from flockwise.errors import ConfigError
-    from flockwise.papers import PAPERS, Plan, missing, overview, run_cells, write_page
+    from flockwise.papers import PaperStudy
 
-    chosen = PAPERS[name]
-    known = list(dict.fromkeys(cell.table for cell in chosen.cells(scale)))
-    for table in tables:
-        if table not in known:
-            raise ConfigError(f"--table {table}: {name} has no such table; known are {', '.join(known)}")
-    plan = Plan(chosen, scale, seeds, out, data, tables, workers, keep_runs, _Rounds())
-    for text in names:
-        if not any(text in cell.name for cell in plan.cells()):
-            raise ConfigError(f"--cell {text!r}: no cell's name contains this; --list shows the cells")
-    todo = [] if page_only else _in_order(missing(plan), names)
+    found = PaperStudy(name, scale=scale, out=out, data=data, tables=tables, seeds=seeds)
+    todo = chosen(found.missing, found.cells, names)
     if listing:
-        for cell, seed in todo:
-            click.echo(f"{cell.table}: {cell.name}, seed {seed}")
+        list_cells(found, todo)
         return
-    stopped = False
-    with stop_on_signal() as stop:
-        for number, result in enumerate(run_cells(plan, todo, stop), start=1):
-            shown = ", ".join(
-                f"{key} {value:.4g}" for key, value in result.values.items() if value is not None
-            )
-            click.echo("\r\x1b[K" if sys.stderr.isatty() else "", nl=False, err=True)
-            click.echo(f"[{number}/{len(todo)}] {result.table}: {result.cell}, seed {result.seed}: {shown}")
-        stopped = stop()
-    where = pages or out / "pages"
-    written = write_page(chosen, plan.results, where)
-    (where.parent / "papers.md").write_text(
-        overview(list(PAPERS.values()), plan.results, where.name), encoding="utf-8"
-    )
-    click.echo(f"page: {written}")
-    if stopped:
+    if dry_run:
+        tell_costs(found, todo, workers)
+        return
+    whole = True if page_only else carry_out(found, todo, jobs=workers, keep_runs=keep_runs)
+    _write_pages(name, out, pages or out / "pages")
+    if not whole:
         click.echo("stopped; the same command goes on from here", err=True)
         raise click.exceptions.Exit(130)
+    if not page_only and found.failed:
+        raise click.exceptions.Exit(1)
 
 
-def _in_order(todo: list[Any], names: tuple[str, ...]) -> list[Any]:
-    """The cells asked for by name, in the order of the names; all where no name is given."""
-    chosen = [(cell, seed) for text in names for cell, seed in todo if text in cell.name]
-    return list(dict.fromkeys(chosen)) if names else todo
+def _write_pages(name: str, out: Path, pages: Path) -> None:
+    """The paper's page, and the one with all papers beside the folder of pages."""
+    from flockwise.papers import NAMES, publication
+    from flockwise.studies.published.overview import overview
+    from flockwise.studies.published.page import write_page
 
-
-class _Rounds:
-    """Where a long cell stands: a line that is overwritten in a terminal, a line every minute elsewhere."""
-
-    def __init__(self) -> None:
-        self._said = time.monotonic()
-
-    def __call__(self, cell: Any, progress: Any) -> None:
-        terminal, now = sys.stderr.isatty(), time.monotonic()
-        if now - self._said < (0.5 if terminal else 60):
-            return
-        self._said = now
-        line = f"{cell.table}: {cell.name}: round {progress.round} of {progress.rounds}"
-        if "accuracy" in progress.facts:
-            line += f", accuracy {progress.facts['accuracy']:.3f}"
-        click.echo(f"\r\x1b[K{line}" if terminal else line, nl=not terminal, err=True)
+    papers = {one: publication(one, out) for one in NAMES}
+    written = write_page(papers[name], pages)
+    (pages.parent / "papers.md").write_text(overview(list(papers.values()), pages.name), encoding="utf-8")
+    click.echo(f"page: {written}")

@@ -66,16 +66,10 @@ class Watch:
     def round(self, progress: Any) -> None:
         """One more round is on record."""
         if self._json:
+            from flockwise.store.events import event_words
+
             facts = {key: value for key, value in progress.facts.items() if value == value}
-            events = [
-                {
-                    "kind": e.kind,
-                    "message": e.message,
-                    "client": e.client,
-                    "name": progress.names.get(e.client),
-                }
-                for e in progress.events
-            ]
+            events = [event_words(event, progress.names) for event in progress.events]
             content = {"round": progress.round, "rounds": progress.rounds, **facts, "events": events}
             click.echo(json.dumps(content))
             return
@@ -85,6 +79,8 @@ class Watch:
             self._first_round = progress.round
             self._started = time.perf_counter() - progress.seconds
             self._say(f"{progress.path}: {progress.engine}")
+            if progress.note:
+                self._say(f"note: {progress.note}")
             self._tell_data(progress)
         for event in progress.events:
             if event.kind in LOUD:
@@ -118,6 +114,8 @@ class Watch:
         facts = {name: values[-1] for name, values in run.facts.items() if len(values)}
         took = duration(float(run.seconds.sum()))
         click.echo(f"{run.state}: {len(run.rounds)} rounds in {took}, {_numbers(facts)}")
+        if run.about.get("note"):
+            click.echo(f"note: {printable(run.about['note'])}")
         click.echo(f"run: {run.path}")
 
     def _say(self, text: str) -> None:

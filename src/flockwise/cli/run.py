@@ -24,10 +24,13 @@ def run(
 ) -> None:  # fmt: skip
     """Run CONFIG, a TOML file (see `flockwise new`)."""
     from flockwise.config import load_config
+    from flockwise.config.doubts import doubts
 
     overrides += (f"engine.name={engine}",) if engine else ()
     overrides += (f"engine.superlink={superlink}",) if superlink else ()
     checked = load_config(config, overrides)
+    for line in doubts(checked):
+        click.echo(f"note: {line}", err=True)
     if check:
         click.echo(f"{config}: ok")
         return

@@ -23,25 +23,26 @@ from flockwise.terminal import printable
 def show(run: Path, as_json: bool, events: int, clients: bool) -> None:
     """Show RUN: what it is, how it goes, what happened."""
     from flockwise.store import open_run
+    from flockwise.store.events import event_words
 
     found = open_run(run)
     found.check()
     row = run_row(run, found)
-    happened = [
-        {"round": e.round, "kind": e.kind, "client": e.client, "message": e.message} for e in found.events
-    ]
+    happened = [{"round": event.round, **event_words(event)} for event in found.events]
     if as_json:
         facts = {
             name: [None if v != v else v for v in values.tolist()] for name, values in found.facts.items()
         }
         content = {
             **row, "config": found.config, "rounds": found.rounds.tolist(), "facts": facts, "events": happened,
-            "damage": found.damage, "clients": client_table(found),
+            "damage": found.damage, "note": found.about.get("note", ""), "clients": client_table(found),
         }  # fmt: skip
         click.echo(json.dumps(content))
         return
     for key, value in {**row, "checkpoints": ", ".join(map(str, found.checkpoints)) or None}.items():
         click.echo(f"{key:11} {cell(value)}")
+    if found.about.get("note"):
+        click.echo(f"{'note':11} {printable(found.about['note'])}")
     for line in found.damage:
         click.echo(f"{'damaged':11} {printable(line)}")
     if clients and found.clients:

@@ -12,6 +12,7 @@ from flockwise.terminal import printable
 if TYPE_CHECKING:
     from flockwise.studies.cells import Cell
     from flockwise.studies.handle import Study
+    from flockwise.studies.side_by_side import Told
 
 
 @click.command()
@@ -64,7 +65,10 @@ def study(
     if dry_run:
         tell_costs(found, todo, jobs)
         return
-    whole = True if page_only else carry_out(found, todo, jobs=jobs, keep_runs=keep_runs, ray=ray)
+    options: dict[str, Any] = {"jobs": jobs, "keep_runs": keep_runs, "ray": ray}
+    if found.untuned and not page_only and tune(found, **options):
+        todo = chosen(found.cells if again else found.missing, found.cells, names)
+    whole = page_only or (not found.untuned and carry_out(found, todo, **options))
     write_outputs(found)
     if not whole:
         click.echo("stopped; the same command goes on from here", err=True)
@@ -117,6 +121,26 @@ def tell_costs(found: "Study", todo: list["Cell"], jobs: int) -> None:
         f"{cost.cells} of {len(found.cells)} cells to run, {cost.rounds} rounds; {took}; "
         f"at most {_size(cost.disk)} of disk while it runs, {_size(cost.kept)} afterwards"
     )
+    if found.tries_left:
+        click.echo(f"before them {found.tries_left} tries of tuning, each about as long as a cell")
+
+
+def tune(found: "Study", **options: Any) -> bool:
+    """Carry out the searches with a line for each try; whether they are through."""
+    from flockwise.cli.progress import stop_on_signal
+    from flockwise.studies.notes import settings_said
+
+    def watch(told: "Told") -> None:
+        if told.error is not None:
+            value = "" if told.accuracy is None else f" {told.accuracy:.3f} on validation data"
+            said = f"failed: {told.error.splitlines()[0]}" if told.error else f"done{value}"
+            click.echo(
+                printable(f"tuning: {told.cell.name} ({settings_said(told.cell.tuned)}): {said}"), err=True
+            )
+
+    click.echo(f"tuning: {found.tries_left} tries before the cells", err=True)
+    with stop_on_signal() as stop:
+        return found.tune(watch=watch, stop=stop, **options)
 
 
 def carry_out(found: "Study", todo: list["Cell"], **options: Any) -> bool:

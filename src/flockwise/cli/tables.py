@@ -23,7 +23,7 @@ def run_row(path: Path, found: "Run | Exception") -> dict[str, Any]:
     return {
         "run": str(path), "state": found.state, "strategy": found.config.get("strategy", {}).get("name"),
         "data": found.about.get("data") or found.config.get("data", {}).get("name"),
-        "round": f"{int(found.rounds[-1]) if len(found.rounds) else 0}/{found.goal}",
+        "round": f"{int(found.rounds[-1]) if len(found.rounds) else 0}/{found.goal or '?'}",
         "accuracy": known.get("accuracy"), **counts,
     }  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 from flockwise.clustering.checks import checked_labels
 from flockwise.clustering.contract import ClustererPiece, Takes
 from flockwise.errors import ConfigError, InputError, PluginError
+from flockwise.plugins import running
 from flockwise.registry import NO_OPTIONS
 from flockwise.types import Labels
 
@@ -51,7 +52,8 @@ def from_estimator(estimator: Any) -> Callable[[Any], Labels]:
         raise InputError(f"estimator = {type(estimator).__name__}: must have a fit_predict method")
 
     def cluster(matrix: Any) -> Labels:
-        found = copy.deepcopy(estimator).fit_predict(matrix)
+        with running(type(estimator).__name__):
+            found = copy.deepcopy(estimator).fit_predict(matrix)
         return checked_labels(found, np.shape(matrix)[0], type(estimator).__name__)
 
     return cluster
@@ -67,7 +69,9 @@ def _of_function(function: "partial[Any]") -> Clustering:
     name = getattr(function.func, "__name__", type(function.func).__name__)
 
     def cluster(matrix: Any) -> Labels:
-        return checked_labels(function(matrix), np.shape(matrix)[0], name)
+        with running(name):
+            found = function(matrix)
+        return checked_labels(found, np.shape(matrix)[0], name)
 
     return Clustering(cluster, getattr(function.func, "takes", "similarity"))
 

@@ -8,7 +8,9 @@ from typing import Any
 from flockwise.config.resolving import resolve
 from flockwise.config.sections import Config, OpenSection
 from flockwise.errors import ConfigError
-from flockwise.options import validated
+from flockwise.options import named, validated
+
+_MOST_BITS = 63  # and a sign
 
 
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
@@ -41,7 +43,20 @@ def _said(content: Mapping[str, Any], overrides: Iterable[str]) -> Config:
     # Names first: another piece has other options, which may be set as well.
     for override in sorted(overrides, key=lambda said: not said.partition("=")[0].strip().endswith(".name")):
         _override(merged, override)
+    _refuse_endless_numbers(merged, "")
     return validated(Config, merged)
+
+
+def _refuse_endless_numbers(value: Any, name: str) -> None:
+    """TOML's whole numbers have 64 bits; in hexadecimal any length is read, and cannot even be shown."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _refuse_endless_numbers(item, f"{name}.{named(key)}" if name else named(key))
+    elif isinstance(value, list):
+        for item in value:
+            _refuse_endless_numbers(item, name)
+    elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise ConfigError(f"{name} = a number of {value.bit_length()} bits: must fit into 64, such as 42")
 
 
 def _override(content: dict[str, Any], override: str) -> None:

@@ -25,7 +25,7 @@ Resolve = Callable[[Config, Path | None], Config]
 def resolve(config: Config, directory: Path | None) -> Config:
     """The config with all options of its pieces; ConfigError with a line per fault if it cannot be run."""
     faults: list[str] = []
-    for step in (_data, _split, _model, _training, _aggregation, _strategy, _attack, _faults):
+    for step in (_data, _split, _model, _training, _aggregation, _strategy, _attack, _faults, _evaluation):
         try:
             config = step(config, directory)
         except PluginError as error:
@@ -178,6 +178,20 @@ def _strategy(config: Config, directory: Path | None) -> Config:
         if strategy.rule_sees_all:
             _enough_clients(config, rule)
         method_of(config, directory)  # choices that do not go together are told here, never in mid-run
+    flocks, clients = options.get("flocks"), config.split.clients
+    if isinstance(flocks, int) and clients is not None and flocks > clients:
+        raise ConfigError(f"strategy.flocks = {flocks}: must be at most split.clients = {clients}")
+    for option in ("judge", "rollback", "follow"):  # what asks clients for their validation data
+        asks = (
+            options.get(option) == "validation"
+            if option == "judge"
+            else options.get(option) not in (None, False)
+        )
+        if asks and not config.split.validation and config.data.name != OWN:
+            raise ConfigError(
+                f"split.validation = 0: strategy.{option} = {options[option]!r} asks clients for validation data; set it to "
+                "0.1, or leave the option out"
+            )
     if options.get("judge") == "root" and not config.root.samples:
         raise ConfigError(
             "root.samples = 0: strategy.judge = 'root' needs clean data on the server, such as 100"
@@ -222,8 +236,16 @@ def _among(chosen: int | float | list[int], clients: int) -> None:
 
 def _faults(config: Config, directory: Path | None) -> Config:
     clients = config.split.clients
-    for field in ("late_clients", "drift_clients"):
+    for field in ("late_clients", "slow_clients", "drift_clients"):
         count = getattr(config.faults, field)
         if clients is not None and count > clients:
             raise ConfigError(f"faults.{field} = {count}: must be at most split.clients = {clients}")
+    return config
+
+
+def _evaluation(config: Config, directory: Path | None) -> Config:
+    if config.evaluation.on == "validation" and not config.split.validation and config.data.name != OWN:
+        raise ConfigError(
+            "split.validation = 0: evaluation.on = 'validation' needs data that clients set aside, such as 0.1"
+        )
     return config

@@ -53,7 +53,7 @@ class Split(OpenSection):
     """Who holds which data; the split's own parameters stand beside these."""
 
     name: str = Field("iid", description="see `flockwise list splits`")
-    clients: int | None = Field(20, ge=1)
+    clients: int | None = Field(20, ge=1, le=1_000_000)
     validation: float = Field(0.1, ge=0, lt=1, description="share of a client's training data set aside")
 
 
@@ -131,6 +131,15 @@ class Faults(Section):
     dropout: float = Field(0.0, ge=0, le=1, description="chance that a client's reply never comes")
     late_clients: int = Field(0, ge=0, description="how many clients join late")
     late_round: int = Field(1, ge=1, description="the round in which they join")
+    slow_clients: int = Field(
+        0, ge=0, description="how many clients are slow, by a clock that nobody waits for"
+    )
+    slowness: float = Field(10.0, ge=1, description="how many times longer they take")
+    deadline: float | None = Field(
+        None,
+        gt=0,
+        description="a round closes after so many times what a client of median size takes; later replies are not used",
+    )
     drift_clients: int = Field(
         0, ge=0, description="how many clients change to another group's data (label_swap, rotation)"
     )
@@ -153,9 +162,12 @@ class Root(Section):
 
 
 class EvaluationSection(Section):
-    """When clients' models are tested."""
+    """When clients' models are tested, and on what."""
 
     every: int = Field(1, ge=1, description="rounds between tests; the last round is always tested")
+    on: Literal["test", "validation"] = Field(
+        "test", description="validation: test data is never looked at, for tuning"
+    )
 
 
 class Checkpoint(Section):

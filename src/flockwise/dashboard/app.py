@@ -1,8 +1,8 @@
-"""The dashboard as an ASGI app: pages and data to read, and one action that needs the token."""
+"""The dashboard as an ASGI app: pages, data and metrics to read, and one action that needs the token."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from flockwise.dashboard.guard import Guard, is_token
+from flockwise.dashboard.guard import MISSING, Guard, is_token, token_of
+from flockwise.dashboard.prometheus import CONTENT_TYPE, exposition
 from flockwise.dashboard.watching import Watch
 from flockwise.errors import FlockwiseError
 from flockwise.report.page import charts_library, page_script, page_style
@@ -23,8 +24,13 @@ MOST_BYTES = 4096  # of a request's body
 MOST_COMPARED = 200
 
 
-def create_app(folder: Path, token: str, host: str = "127.0.0.1") -> Starlette:
-    """The app that shows the runs in a folder; `host` is the name it will be bound to."""
+def create_app(
+    folder: Path, token: str, host: str = "127.0.0.1", names: Sequence[str] = (), private: bool = False
+) -> Starlette:
+    """The app that shows the runs in a folder; `host` is the name it will be bound to, `names` are others it is known by.
+
+    With `private`, nothing of a run is shown without the token.
+    """
     watch = Watch(Path(folder))
 
     def page(request: Request) -> Response:
@@ -58,11 +64,15 @@ def create_app(folder: Path, token: str, host: str = "127.0.0.1") -> Starlette:
             _changes(watch, request.query_params.get("run"), request.app), media_type="text/event-stream"
         )
 
+    def health(request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    def metrics(request: Request) -> Response:
+        return Response(exposition(watch.summaries()), media_type=CONTENT_TYPE)
+
     async def wish(request: Request) -> Response:
-        if not is_token(request.headers.get("x-flockwise-token"), token):
-            return _problem(
-                "the token is missing or wrong; it was printed when the dashboard was started", 403
-            )
+        if not is_token(token_of(request.headers), token):
+            return _problem(MISSING, 403)
         name = request.path_params["name"]
         paths = await run_in_threadpool(watch.paths)
         if name not in paths:
@@ -85,13 +95,17 @@ def create_app(folder: Path, token: str, host: str = "127.0.0.1") -> Starlette:
         Route("/run/{name}", page),
         Route("/compare", page),
         Route("/static/{name}", static),
+        Route("/health", health),
+        Route("/metrics", metrics),
         Route("/api/runs", runs),
         Route("/api/runs/{name}", run),
         Route("/api/compare", compare),
         Route("/api/changes", changes),
         Route("/api/runs/{name}/requests", wish, methods=["POST"]),
     ]
-    app = Starlette(routes=routes, middleware=[Middleware(Guard, bound=host)])
+    known = frozenset(name.lower() for name in names)
+    guard = Middleware(Guard, bound=host, names=known, private=token if private else None)
+    app = Starlette(routes=routes, middleware=[guard])
     app.state.stopping = lambda: False  # whoever runs the server says when it stops
     return app
 

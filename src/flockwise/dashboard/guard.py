@@ -2,6 +2,7 @@
 
 import hmac
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import ip_address
 
@@ -21,6 +22,9 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
+
+PAGES = ("/", "/compare")  # and /run/...: the same empty page for all of them
+MISSING = "the token is missing or wrong; it was given or printed when the dashboard was started"
 
 # What follows a bracket or a colon must be a port: `[::1].evil.com` is a name of evil.com's.
 _HOST = re.compile(r"(\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(:[0-9]{1,5})?")
@@ -42,14 +46,15 @@ def host_name(header: str) -> str:
     return (found["address"] or found["name"]).lower() if found else ""
 
 
-def is_allowed_host(header: str, bound: str) -> bool:
+def is_allowed_host(header: str, bound: str, names: Collection[str] = ()) -> bool:
     """Whether a request was meant for us.
 
     A page elsewhere can point its own name at 127.0.0.1 and have a browser ask us; its name gives it away.
-    Bound to the network, any address will do, because an address cannot be pointed elsewhere.
+    Bound to the network, any address will do, because an address cannot be pointed elsewhere. `names` are those that
+    whoever started it has said it is known by.
     """
     name = host_name(header)
-    if is_loopback(name) or name == bound.lower():
+    if is_loopback(name) or name == bound.lower() or (name and name in names):
         return True
     if is_loopback(bound):
         return False
@@ -58,6 +63,12 @@ def is_allowed_host(header: str, bound: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def token_of(headers: Headers) -> str | None:
+    """The token that a request carries: in a header of ours, or as programs send one."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    return headers.get("x-flockwise-token") or (given.strip() if kind.lower() == "bearer" else None)
 
 
 def is_token(given: str | None, token: str) -> bool:
@@ -71,6 +82,8 @@ class Guard:
 
     app: ASGIApp
     bound: str
+    names: Collection[str] = ()
+    private: str | None = None  # the token without which nothing of a run is shown
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check, then pass on."""
@@ -78,14 +91,29 @@ class Guard:
             return
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
-        if not is_allowed_host(host, self.bound):
+        if not is_allowed_host(host, self.bound, self.names):
             refused = "this host name is not served here"
         elif origin is not None and origin.lower() != f"{scope['scheme']}://{host.lower()}":
             refused = "requests from other sites are refused"
+        elif self._is_hidden(scope["path"], headers):
+            await JSONResponse({"error": MISSING}, 401, {"www-authenticate": "Bearer"})(
+                scope, receive, self._with_headers(send)
+            )
+            return
         else:
             await self.app(scope, receive, self._with_headers(send))
             return
         await JSONResponse({"error": refused}, 403)(scope, receive, self._with_headers(send))
+
+    def _is_hidden(self, path: str, headers: Headers) -> bool:
+        """Whether the token is missing for what tells of runs; pages and scripts without data tell nothing."""
+        tells = (
+            path != "/health"
+            and not path.startswith("/static/")
+            and path not in PAGES
+            and path[:5] != "/run/"
+        )
+        return self.private is not None and tells and not is_token(token_of(headers), self.private)
 
     def _with_headers(self, send: Send) -> Send:
         async def sender(message: Message) -> None:

@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,28 +39,38 @@ class Dashboard:
 
 def serve(
     folder: Path, host: str = "127.0.0.1", port: int = 0, token: str | None = None, open_browser: bool = False,
-    announce: Callable[[str], None] = click.echo,
+    announce: Callable[[str], None] = click.echo, names: Sequence[str] = (), private: bool | None = None,
 ) -> None:  # fmt: skip
-    """Show the runs in a folder until interrupted; port 0 takes any free one."""
-    token = _good_token(token)
+    """Show the runs in a folder until interrupted; port 0 takes any free one.
+
+    `private`: looking needs the token, too; so it does by default wherever others than this machine can reach it.
+    """
+    given, token = token is not None, _good_token(token)
+    private = not is_loopback(host) if private is None else private
     listener = _bound(host, port)
     link = f"{_url(listener, host)}/#token={token}"
-    announce(f"Dashboard: {link}")
+    announce(f"Dashboard: {_url(listener, host) if given else link}")  # a token of yours need not be in a log
     announce(
         "Only who has the token can release or confirm clients. Ctrl-C stops the dashboard, not the runs."
     )
-    if not is_loopback(host):
+    if private:
+        announce("Looking at runs needs the token, too.")
+    elif not is_loopback(host):
         announce(f"Anyone who can reach {host} can look at the runs; only decisions need the token.")
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
-    _server(folder, token, host).run(sockets=[listener])
+    _server(folder, token, host, names, private).run(sockets=[listener])
 
 
-def start(folder: Path, host: str = "127.0.0.1", port: int = 0, token: str | None = None) -> Dashboard:
+def start(
+    folder: Path, host: str = "127.0.0.1", port: int = 0, token: str | None = None, names: Sequence[str] = (),
+    private: bool | None = None,
+) -> Dashboard:  # fmt: skip
     """Show the runs in a folder from a thread of this process, until `stop()` is called."""
     token = _good_token(token)
+    private = not is_loopback(host) if private is None else private
     listener = _bound(host, port)
-    server = _server(folder, token, host)
+    server = _server(folder, token, host, names, private)
     thread = threading.Thread(
         target=server.run, kwargs={"sockets": [listener]}, daemon=True, name="dashboard"
     )
@@ -97,8 +107,8 @@ def _url(listener: socket.socket, host: str) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _server(folder: Path, token: str, host: str) -> uvicorn.Server:
-    app = create_app(folder, token, host)
+def _server(folder: Path, token: str, host: str, names: Sequence[str], private: bool) -> uvicorn.Server:
+    app = create_app(folder, token, host, names, private)
     settings = uvicorn.Config(
         app, log_level="warning", access_log=False, ws="none", lifespan="off",
         timeout_graceful_shutdown=3, server_header=False, proxy_headers=False,

@@ -137,14 +137,22 @@ def _read_summary(run: Run) -> dict[str, Any]:
     facts, config = run.facts, run.config
     accuracy = facts.get("accuracy", np.zeros(0))
     rows = np.unique(np.rint(np.linspace(0, max(len(accuracy) - 1, 0), 60)).astype(int))[: len(accuracy)]
-    last = {key: _newest(facts.get(key)) for key in ("accuracy", "flocks", "apart")}
+    last = {key: _newest(facts.get(key)) for key in ("accuracy", "flocks", "apart", "participants")}
+    damage = run.glance()
     return {
         "name": str(config.get("name", run.path.name)), "created": run.about.get("created", ""), "state": run.state,
         "strategy": str(config.get("strategy", {}).get("name", "")), "planned": whole(run.goal),
         "rounds": int(run.rounds[-1]) if len(run.rounds) else 0, "clients": len(run.clients),
         "seconds": number(float(run.seconds.sum()), 4), "curve": numbers(accuracy[rows], 3),
-        "damage": "; ".join(run.glance()), **last,
+        "damage": "; ".join(damage), "damaged": int(bool(damage)), "changed": _changed(run.path),
+        "rejected": whole(float(np.nansum(facts.get("rejected", np.zeros(0))))), **last,
     }  # fmt: skip
+
+
+def _changed(path: Path) -> float:
+    """When the record last changed, as a time of the system."""
+    times = [file.stat().st_mtime for file in (path / "run.sqlite", path / "run.sqlite-wal") if file.exists()]
+    return round(max(times, default=0.0), 3)
 
 
 def _newest(values: np.ndarray | None) -> float | int | None:

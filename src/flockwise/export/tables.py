@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from flockwise.store import Run
+from flockwise.store.summary import client_summary
 
 Table = dict[str, list[Any]]  # column name -> values, all of one length
 
@@ -28,11 +29,16 @@ def _rounds(run: Run) -> Table:
 
 
 def _clients(run: Run) -> Table:
-    names = ("client", "name", "truth", "attacker", "train", "validation", "test", "address", "hour", "user")
-    table: Table = {name: [client[name] for client in run.clients] for name in names}
-    notes = dict.fromkeys(key for client in run.clients for key in client["about"])
-    for key in notes:  # behind a prefix, so that no key can take a column's place
-        table[f"about_{key}"] = [client["about"].get(key) for client in run.clients]
+    """Who takes part, and what became of each."""
+    known = {int(row["client"]): row for row in run.clients}
+    rows = client_summary(run)
+    told = ("truth", "attacker", "address", "hour", "user")
+    table: Table = {name: [row[name] for row in rows] for name in (rows[0] if rows else ("client", "name"))}
+    table |= {name: [known.get(row["client"], {}).get(name) for row in rows] for name in told}
+    notes = [known.get(row["client"], {}).get("about", {}) for row in rows]
+    for key in dict.fromkeys(key for note in notes for key in note):
+        # behind a prefix, so that no key can take a column's place
+        table[f"about_{key}"] = [note.get(key) for note in notes]
     return table
 
 

@@ -16,14 +16,16 @@ CONTROL = ("\t", "\r", "\n")  # some take what follows for the start of a cell
 
 def write_csv(found: dict[str, Table], out: Path) -> list[Path]:
     """One file for each table; texts that would be formulas get a quote in front."""
-    written = []
-    for name, table in found.items():
-        text = io.StringIO(newline="")
-        rows = csv.writer(text)
-        rows.writerow([cell(title) for title in table])
-        rows.writerows([cell(value) for value in row] for row in zip(*table.values(), strict=True))
-        written.append(_write(out / f"{name}.csv", text.getvalue()))
-    return written
+    return [write_table(out / f"{name}.csv", table) for name, table in found.items()]
+
+
+def write_table(path: Path, table: Table) -> Path:
+    """One table as a CSV file."""
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    rows.writerow([cell(title) for title in table])
+    rows.writerows([cell(value) for value in row] for row in zip(*table.values(), strict=True))
+    return _write(path, text.getvalue())
 
 
 def write_json_lines(found: dict[str, Table], out: Path) -> list[Path]:

@@ -61,7 +61,8 @@ class Deployment:
         )
         write_secret(self.home / "config.toml", settings.encode())
         try:
-            self._start_superlink(wait)
+            self.start_superlink()
+            self._until(self._healthy, wait, "the SuperLink")
             with ThreadPoolExecutor(max_workers=4) as pool:
                 list(pool.map(self._register, range(nodes)))
             for number in range(nodes):
@@ -120,14 +121,15 @@ class Deployment:
             make_node_key(key)
         flwr("supernode", "register", f"{key}.pub", NAME, "--name", key.name, home=self.home)
 
-    def _start_superlink(self, wait: float) -> None:
+    def start_superlink(self) -> None:
+        """Start (or start again) the SuperLink, on its port and with its state."""
+        port = self.port
         self._spawn("superlink", [
-            program("flower-superlink"), "--host", HOST, "--port", str(self.port), "--ssl-ca-certfile",
+            program("flower-superlink"), "--host", HOST, "--port", str(port), "--ssl-ca-certfile",
             str(self.folder / "ca.crt"), "--ssl-certfile", str(self.folder / "server.pem"), "--ssl-keyfile",
             str(self.folder / "server.key"), "--enable-supernode-auth", "--database", str(self.folder / "state.db"),
             "--disable-runtime-dependency-installation",
-        ], port=self.port)  # fmt: skip
-        self._until(self._healthy, wait, "the SuperLink")
+        ], port=port)  # fmt: skip
 
     def _healthy(self) -> bool:
         context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))

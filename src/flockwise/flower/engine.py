@@ -16,7 +16,8 @@ from flwr.serverapp import Grid
 from flockwise.engine import ClientWork, Engine, Evaluation
 from flockwise.engine.client_work import one_thread
 from flockwise.errors import EngineError
-from flockwise.flower.exchange import KEPT, Answer, Exchange, Letter
+from flockwise.flower.exchange import KEPT, Answer, Exchange
+from flockwise.flower.letters import Letter
 from flockwise.flower.roster import Roster
 from flockwise.flower.worker_answers import MALFORMED, read_reply, read_scores, results_of
 from flockwise.flower.worker_app import jobs_message

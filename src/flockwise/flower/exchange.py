@@ -8,19 +8,11 @@ from flwr.app import Message
 from flwr.serverapp import Grid
 
 from flockwise.flower.internals import TooLarge, capped, is_simulation, size_of
+from flockwise.flower.letters import Letter, Lost
 from flockwise.flower.pace import Pace
 from flockwise.messages import Event
 
 KEPT = 60.0  # seconds that an answer is kept by the SuperLink after its time
-
-
-@dataclass(frozen=True)
-class Letter:
-    """A message to a client; `number` says which of several it is."""
-
-    client: int
-    message: Message
-    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,6 +35,7 @@ class Exchange:
     sleep: Callable[[float], None] = time.sleep
     pace: Pace = field(default_factory=Pace)
     check: Callable[[], None] = lambda: None  # raises an error when no answer can come any more
+    insists: bool = False  # who dies and comes back within the time is asked again
     # Given up, to notice late answers: the client, the round, and until when an answer may come.
     _late: dict[str, tuple[int, str, float]] = field(default_factory=dict)
 
@@ -52,7 +45,7 @@ class Exchange:
         """Answers in order of client and number, and what went wrong; an answer of more than `most` bytes is refused.
 
         Clients that have fallen silent are left out until it is their turn again. In a simulation all are waited for,
-        so that its result does not depend on how busy the machine is.
+        so that its result does not depend on how busy the machine is. Who `insists` waits for nodes that die, too.
         """
         events = self._collect_late(most)
         letters = [letter for letter in letters if not self.pace.resting(letter.client)]
@@ -61,21 +54,24 @@ class Exchange:
         events += filter(None, map(self.pace.due, sorted({letter.client for letter in letters})))
         kind, began = letters[0].message.metadata.message_type, self.clock()
         end = began + timeout
-        waiting = self._push(letters, end, events)
+        lost = Lost() if self.insists else None
+        waiting = self._push(letters, end, events, lost)
         answers: dict[str, Answer] = {}
         together = is_simulation(self.grid)
-        while waiting:
+        while waiting or (lost and lost.letters):
             self.check()
             started = self.clock()
+            if lost and (back := self._back(lost)):
+                waiting |= self._push(back, end, events, lost)
             # One at a time: an answer that cannot even be unpacked must not take others with it.
             for ids in [set(waiting)] if together else [{one} for one in waiting]:
                 for reply in self._pull(ids, waiting, events, most):
-                    self._take(reply, waiting, answers, events, most)
+                    self._take(reply, waiting, answers, events, most, lost)
             took = [answer.received - began for answer in answers.values()]
             early = not together and self.pace.enough(
                 kind, len(answers) + len(waiting), took, self.clock() - began
             )
-            if not waiting or early or self.clock() >= end:
+            if not (waiting or (lost and lost.letters)) or early or self.clock() >= end:
                 break
             self.sleep(min(max(self.pause, self.clock() - started), max(end - self.clock(), 0.0)))
         self.pace.note(kind, [answer.received - began for answer in answers.values()])
@@ -83,13 +79,23 @@ class Exchange:
         for identity, letter in waiting.items():
             events.append(Event("late", f"no answer within {waited:.3g} s", letter.client))
             self._late[identity] = (letter.client, letter.message.metadata.group_id, end + KEPT)
-        silent = {letter.client for letter in waiting.values()}
+        silent = {letter.client for letter in [*waiting.values(), *(lost.letters if lost else ())]}
         events += map(self.pace.missed, sorted(silent))
         events += filter(None, map(self.pace.heard, sorted({letter.client for letter in letters} - silent)))
         found = sorted(answers.values(), key=lambda answer: (answer.client, answer.number))
         return found, events
 
-    def _push(self, letters: Sequence[Letter], end: float, events: list[Event]) -> dict[str, Letter]:
+    def _back(self, lost: Lost) -> list[Letter]:
+        try:
+            return lost.due(self.grid)
+        except Exception as error:
+            if not _is_transport(error):
+                raise
+            return []  # the SuperLink is away, too
+
+    def _push(
+        self, letters: Sequence[Letter], end: float, events: list[Event], lost: Lost | None
+    ) -> dict[str, Letter]:
         while True:
             try:
                 self.grid.push_messages([letter.message for letter in letters])
@@ -98,11 +104,15 @@ class Exchange:
                 if not _is_transport(error) or self.clock() >= end:
                     raise
                 self.sleep(1.0)
-        sent = {letter.message.metadata.message_id: letter for letter in letters}
-        lost = sent.pop("", None)
-        if lost is not None:
-            events.append(Event("dropout", "the message could not be handed over", lost.client))
-        return sent
+        for letter in letters:
+            if not letter.message.metadata.message_id:
+                told = lost.takes(letter, None) if lost else None
+                events.append(told or Event("dropout", "the message could not be handed over", letter.client))
+        return {
+            letter.message.metadata.message_id: letter
+            for letter in letters
+            if letter.message.metadata.message_id
+        }
 
     def _pull(
         self, ids: set[str], waiting: dict[str, Letter], events: list[Event], most: int | None
@@ -122,7 +132,7 @@ class Exchange:
 
     def _take(
         self, reply: Message, waiting: dict[str, Letter], answers: dict[str, Answer], events: list[Event],
-        most: int | None,
+        most: int | None, lost: Lost | None,
     ) -> None:  # fmt: skip
         identity = reply.metadata.reply_to_message_id
         if identity in answers:
@@ -134,6 +144,8 @@ class Exchange:
         letter = waiting.pop(identity, None)
         if letter is None:
             events.append(Event("rejected", "reply rejected: answers nothing that was asked"))
+        elif reply.has_error() and lost and (told := lost.takes(letter, reply.error.code)):
+            events.append(told)
         elif reply.has_error():
             reason = (reply.error.reason or "").strip().splitlines()
             events.append(Event("dropout", f"could not answer: {reason[-1][:200] if reason else 'no reason'}",

@@ -22,7 +22,9 @@ from flockwise.flower.run_directory import EvaluateFunction, RunDirectory
 from flockwise.flower.setup import Choices, make_server, refuse_flowers_names
 from flockwise.flower.user_apps import UserApps
 from flockwise.flower.user_messages import Settings, UserMessages
+from flockwise.flower.wrappers import NotWrapped
 from flockwise.messages import Event, RoundRecord
+from flockwise.runs.capacity import in_words, memory_needed, refuse_too_large
 from flockwise.runs.federating import report_of
 from flockwise.runs.loop import Loop, Record
 from flockwise.runs.recording import recorded
@@ -30,8 +32,10 @@ from flockwise.server import Server
 from flockwise.stages.method import Method
 from flockwise.terminal import printable
 
+_LARGE = 100_000_000  # bytes of memory that are worth a word
 
-class Flocks:
+
+class Flocks(NotWrapped):
     """Any method over any ClientApp that answers train and evaluate messages.
 
         flocks = Flocks("flic", clients=10, warmup=5, run="runs/mine")     # or Flocks(fw.flic(warmup=5), ...)
@@ -48,17 +52,24 @@ class Flocks:
         aggregation: str | Mapping[str, Any] | None = None, seed: int = 0, start_with: int | None = None,
         start_timeout: float = 600.0, retries: int = 3, max_norm: float | None = None,
         weight_cap: float | None = 5.0, evaluate_every: int = 1, identity: Identity = "auto",
-        quorum: float = 0.5, patience: float = 3.0,
+        quorum: float = 0.5, patience: float = 3.0, checkpoint_every: int = 1,
         keys: RecordKeys | None = None, terms: RecordKeys | None = None, **options: Any,
     ) -> None:  # fmt: skip
         refuse_flowers_names(options)
         if not isinstance(clients, int) or isinstance(clients, bool):
             raise InputError(f"clients = {clients!r}: must be a whole number")
         self._choices = Choices(
-            strategy, clients, options, fraction, aggregation, seed, max_norm, weight_cap, evaluate_every
+            strategy,
+            clients,
+            options,
+            fraction,
+            aggregation,
+            seed,
+            max_norm,
+            weight_cap,
+            evaluate_every,
+            checkpoint_every,
         )
-        # A mistake is told here, before anything waits for nodes.
-        self._choices.method(self._choices.config(1))
         self._path = Path(run).absolute()
         self._start_with = clients if start_with is None else start_with
         if not 1 <= self._start_with <= clients:
@@ -66,11 +77,14 @@ class Flocks:
         for name, value, kind, least in (
             ("start_timeout", start_timeout, (int, float), 0), ("retries", retries, int, 0),
             ("evaluate_every", evaluate_every, int, 0), ("patience", patience, (int, float), 1),
+            ("checkpoint_every", checkpoint_every, int, 1),
         ):  # fmt: skip
             if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:
                 raise InputError(f"{name} = {value!r}: must be a number of at least {least}")
         if not isinstance(quorum, int | float) or not 0 < quorum <= 1:
             raise InputError(f"quorum = {quorum!r}: must be a share of the clients, above 0 and up to 1")
+        # A mistake is told here, before anything waits for nodes.
+        self._choices.method(self._choices.config(1))
         self._keys = keys or terms or RecordKeys()  # `terms` is the older name
         if not isinstance(self._keys, RecordKeys):
             raise InputError(f"keys = {self._keys!r}: must be RecordKeys(...)")
@@ -94,6 +108,7 @@ class Flocks:
         layout = Layout.of(given[0])
         config = self._choices.config(num_rounds)
         method = self._choices.method(config)
+        refuse_too_large(method, self._choices.clients, layout.size)
         messages = UserMessages(
             self._roster, layout, self._keys, report_of(method), timeout, _settings(train_config),
             _settings(evaluate_config),
@@ -105,11 +120,15 @@ class Flocks:
             server = make_server(config, method, layout, vectors, directory.state)
             exchange = Exchange(grid)
             exchange.pace = Pace(self._quorum, self._patience)
+            exchange.insists = self._quorum >= 1
             apps = UserApps(exchange, messages, self._retries, directory.samples)
             loop = Loop(server, apps, directory.writer, _recorder(server, layout, directory, evaluate_fn))
             loop.evaluate_every, loop.on_round = self._choices.evaluate_every, log_round
             self._begin(server, apps, num_rounds)
+            _say_what_is_kept(server, layout)
             why = loop.run(num_rounds)
+            if loop.note:
+                log(WARNING, "flockwise: %s", printable(loop.note))
             result = collect(server, layout, self._roster, directory, why)
         if why != "finished":  # Flower must not call it completed
             raise StoppedEarly(printable(why), result)
@@ -125,6 +144,14 @@ class Flocks:
         log(INFO, "flockwise: %s, round %d of %d; waiting for %d clients; run: %s", server.method.name,
             server.round + 1, rounds, wanted, self._path)  # fmt: skip
         apps.begin(wanted, self._start_timeout)
+
+
+def _say_what_is_kept(server: Server, layout: Layout) -> None:
+    """How large the memory of a method is: it is in every checkpoint, too."""
+    kept = memory_needed(server.method, server.state.clients, layout.size)
+    if server.method.round.holds.rows and kept > _LARGE:
+        log(WARNING, "flockwise: %s keeps what each client sent last: up to %s, in memory and in every checkpoint; "
+            "checkpoint_every=... writes fewer of them", server.method.name, in_words(kept))  # fmt: skip
 
 
 def _settings(given: ConfigRecord | Settings | None) -> Settings:

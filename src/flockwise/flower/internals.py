@@ -13,6 +13,7 @@ from typing import Any
 
 from flwr.app import Array, Message
 from flwr.clientapp import ClientApp
+from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid, ServerApp
 from flwr.supercore import log
 
@@ -24,6 +25,9 @@ NAMES = (
     "flwr.supercore.runtime:RuntimeHttpClient.PullObject",
     "flwr.supercore.inflatable.inflatable_object:get_object_head_values_from_object_content",
     "flwr.supercore.inflatable.inflatable_object:get_object_body",
+    "flwr.common.constant:ErrorCode.MESSAGE_UNAVAILABLE",
+    "flwr.common.constant:ErrorCode.REPLY_MESSAGE_UNAVAILABLE",
+    "flwr.common.constant:ErrorCode.NODE_UNAVAILABLE",
     "flwr.proto.node_pb2:NodeInfo.node_id",
     "flwr.proto.node_pb2:NodeInfo.public_key",
     "flwr.proto.node_pb2:NodeInfo.name",
@@ -31,7 +35,18 @@ NAMES = (
     "flwr.proto.node_pb2:NodeInfo.registered_at",
     "flwr.proto.message_pb2:PullObjectResponse.object_content",
 )
-__all__ = ["NAMES", "Node", "TooLarge", "capped", "is_simulation", "log", "nodes_of", "simulate", "size_of"]
+__all__ = [
+    "NAMES",
+    "NODE_GONE",
+    "Node",
+    "TooLarge",
+    "capped",
+    "is_simulation",
+    "log",
+    "nodes_of",
+    "simulate",
+    "size_of",
+]
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,12 @@ def simulate(server: ServerApp, client: ClientApp, nodes: int, backend: dict[str
     from flwr.simulation import run_simulation
 
     run_simulation(server, client, nodes, backend_config=backend)
+
+
+# By Flower's codes of errors: the message or the reply was lost, or the node is gone. The client itself did not fail.
+NODE_GONE = frozenset(
+    {ErrorCode.MESSAGE_UNAVAILABLE, ErrorCode.REPLY_MESSAGE_UNAVAILABLE, ErrorCode.NODE_UNAVAILABLE}
+)
 
 
 class TooLarge(Exception):

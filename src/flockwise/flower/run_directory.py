@@ -10,10 +10,9 @@ from flwr.app import ArrayRecord, MetricRecord
 from flockwise.config import Config, parse_config
 from flockwise.errors import ConfigError, RunError
 from flockwise.flower.user_apps import IDENTITIES
-from flockwise.runs.runner import environment
+from flockwise.runs.runner import environment, policy_of
 from flockwise.stages.state import State
 from flockwise.store import RunWriter, create_run, open_run, reopen_run
-from flockwise.store.policy import CheckpointPolicy
 
 EvaluateFunction = Callable[[int, ArrayRecord], MetricRecord | None]
 
@@ -37,9 +36,10 @@ class RunDirectory:
     def open(cls, path: Path, config: Config) -> "RunDirectory":
         """A new run, or the one in this directory to go on with.
 
-        Every round ends with a checkpoint, for a round over a network costs far more.
+        Rounds without a checkpoint of their own are asked for again after a crash; over a network a round costs far
+        more than a checkpoint, unless models are large and clients many.
         """
-        policy = CheckpointPolicy(every=1)
+        policy = policy_of(config)
         if not (path / "config.toml").exists():
             return cls(create_run(path, config.written(), environment(config, Path.cwd()), policy))
         same_run(path, config)

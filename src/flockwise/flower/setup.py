@@ -35,6 +35,7 @@ class Choices:
     max_norm: float | None = None
     weight_cap: float | None = 5.0
     evaluate_every: int = 1
+    checkpoint_every: int = 1
 
     def config(self, rounds: int) -> Config:
         """The choices as a config, checked; what the run's record keeps."""
@@ -50,7 +51,7 @@ class Choices:
             "split": {"name": "iid", "clients": self.clients}, "model": {"name": "own"},
             "sampling": {"fraction": self.fraction}, **sections,
             "gate": {"max_norm": self.max_norm, "weight_cap": self.weight_cap},
-            "evaluation": {"every": max(self.evaluate_every, 1)}, "checkpoint": {"every": 1},
+            "evaluation": {"every": max(self.evaluate_every, 1)}, "checkpoint": {"every": self.checkpoint_every},
             "engine": {"name": "flower"},
         }  # fmt: skip
         return parse_config(content, directory=Path.cwd())

@@ -9,10 +9,12 @@ import numpy as np
 
 from flockwise.engine import Engine, Evaluation
 from flockwise.errors import EngineError, InputError
-from flockwise.flower.exchange import Answer, Exchange, Letter
+from flockwise.flower.exchange import Answer, Exchange
 from flockwise.flower.internals import log
+from flockwise.flower.letters import Letter
 from flockwise.flower.records import as_accuracy
 from flockwise.flower.user_messages import LEGACY, MALFORMED, UserMessages, round_of
+from flockwise.flower.wrappers import MASKED, asks_for_secagg
 from flockwise.messages import Event, Plan, Replies, Scores, Task
 from flockwise.terminal import printable
 from flockwise.types import Mask, Models, Rows
@@ -43,6 +45,8 @@ class UserApps(Engine):
     def present(self) -> Mask:
         """Look who is online now."""
         changes = self.roster.refresh(self.exchange.grid)
+        if self.exchange.insists:
+            changes += self._returned()
         for event in changes:
             if event.kind == "refused":  # told at once: the round may never close
                 log(WARNING, "flockwise: %s", printable(event.message))
@@ -58,6 +62,19 @@ class UserApps(Engine):
         mask = np.zeros(self.roster.places, dtype=bool)
         mask[awake or list(self.roster.nodes)] = True
         return mask
+
+    def _returned(self) -> list[Event]:
+        """Wait for those who are away, where everybody is waited for; who does not come back is waited for seldom."""
+        exchange, roster = self.exchange, self.roster
+        end, heard = exchange.clock() + self.messages.timeout, list[Event]()
+        while away := [
+            c for c in range(len(roster.members)) if c not in roster.nodes and not exchange.pace.resting(c)
+        ]:
+            if exchange.clock() >= end:
+                return [*heard, *map(exchange.pace.missed, away)]
+            exchange.sleep(1.0)
+            heard += roster.refresh(exchange.grid)
+        return heard
 
     def wait(self) -> None:
         """Until anybody is online, but not for ever."""
@@ -163,7 +180,7 @@ class UserApps(Engine):
                 Event("legacy", "speaks Flower's older interface (NumPyClient)", c) for c in sorted(older)
             ]
             events += heard
-        self._heard += events
+        self._heard += [_explained(event) for event in events]
         for word, message in self.messages.remarks(answers):
             if word not in self._remarked:
                 self._remarked.add(word)
@@ -172,6 +189,13 @@ class UserApps(Engine):
 
     def _exchanged(self, letters: Iterable[Letter]) -> tuple[list[Answer], list[Event]]:
         return self.exchange.ask(list(letters), self.messages.timeout, self.messages.most)
+
+
+def _explained(event: Event) -> Event:
+    """What an error means, where we know better than the app."""
+    if event.kind == "dropout" and asks_for_secagg(event.message):
+        return replace(event, message=f"{event.message}: {MASKED}")
+    return event
 
 
 def _is_legacy(event: Event) -> bool:

@@ -8,7 +8,8 @@ import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 
 from flockwise.errors import InputError
-from flockwise.flower.exchange import KEPT, Answer, Letter
+from flockwise.flower.exchange import KEPT, Answer
+from flockwise.flower.letters import Letter
 from flockwise.flower.record_keys import RecordKeys
 from flockwise.flower.records import Layout, read_report
 from flockwise.flower.roster import Roster

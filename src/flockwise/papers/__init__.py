@@ -1,13 +1,5 @@
-"""The tables and figures of the papers, as ordinary runs: what was published, and what we measure."""
+"""The tables and figures of five papers as studies: data files, and hardly any code."""
 
-from flockwise.papers.cells import SCALES, Cell, Claim, Figure, Measure, Paper, Prefix
-from flockwise.papers.pages import overview, write_page
-from flockwise.papers.registry import PAPERS
-from flockwise.papers.results import Result, results_of
-from flockwise.papers.running import Plan, missing, run_cells
-from flockwise.papers.verdicts import rows_of
+from flockwise.papers.paper import NAMES, PaperStudy, publication
 
-__all__ = [
-    "PAPERS", "SCALES", "Cell", "Claim", "Figure", "Measure", "Paper", "Plan", "Prefix", "Result",
-    "missing", "overview", "results_of", "rows_of", "run_cells", "write_page",
-]  # fmt: skip
+__all__ = ["NAMES", "PaperStudy", "publication"]

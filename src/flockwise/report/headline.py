@@ -99,6 +99,9 @@ def _story(run: Run, numbers: dict[str, Any]) -> str:
         )
     elif numbers["apart"]:
         parts.append(f"{_some(int(numbers['apart']), 'client')} set apart.")
+    note = str(run.about.get("note", ""))
+    if note:
+        parts.append(f"{note[0].upper()}{note[1:]}.")
     return " ".join(parts)
 
 

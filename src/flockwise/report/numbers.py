@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from flockwise.data.fingerprint import MARKS
 from flockwise.errors import FlockwiseError
 from flockwise.report.dendrograms import dendrograms
 from flockwise.report.encoding import bits, numbers, quantised
@@ -14,6 +15,7 @@ from flockwise.report.groups import feature_groups
 from flockwise.report.headline import headline
 from flockwise.report.places import Places, encoded_places, flock_curves, flow, read_places, some_rows
 from flockwise.store import Run
+from flockwise.store.summary import latest_values
 
 NOWHERE = Places(np.zeros(0, np.int64), np.zeros((0, 0), np.int64))
 MOST_NOTES = 12  # things known of clients that the page shows
@@ -43,7 +45,9 @@ def describe_run(run: Run) -> dict[str, Any]:
         "created": run.about.get("created", ""),
         "about": run.about,
         "config": run.config,
-        "environment": run.environment,
+        "environment": {
+            key: value for key, value in run.environment.items() if key != MARKS
+        },  # they are long
         "headline": part("headline", lambda: headline(run, known), {"story": ""}),
         "rounds": run.rounds.tolist(),
         "seconds": numbers(run.seconds, 3),
@@ -83,7 +87,11 @@ def _per_client(run: Run, name: str, known: Places) -> tuple[np.ndarray, np.ndar
 
 def _accuracy(rounds: np.ndarray, values: np.ndarray) -> dict[str, Any]:
     rows = some_rows(rounds, values.shape[1])
-    return {"rounds": rounds[rows].tolist(), "values": quantised(values[rows], 0.0, 1.0)}
+    return {
+        "rounds": rounds[rows].tolist(),
+        "values": quantised(values[rows], 0.0, 1.0),
+        "latest": latest_values(values, values.shape[1]),  # the table shows three digits, a step has fewer
+    }
 
 
 def _trained(run: Run) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ from flockwise.models.initial_models import initial_models
 from flockwise.registry import OWN
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary, choose_attackers
+from flockwise.runs.capacity import refuse_too_large
 from flockwise.runs.channel import make_channel
 from flockwise.runs.federating import (
     OwnModel,
@@ -88,6 +89,7 @@ def assemble(
         report=report_of(method),
         personal=method.personal,
     )
+    refuse_too_large(method, federation.clients, work.travel.size)
     first = first_models(config, work, method, directory, brought.model)
     _finite(work)
     if state is not None:
@@ -101,7 +103,8 @@ def assemble(
     engine = brought.engine or engine_of(config, directory, data)
     if not isinstance(engine, Engine):
         engine = engine.open(work, most_models=method.models + work.federation.clients + 64)
-    return Parts(server, engine, Hazards(adversary, make_channel(config, work.federation.clients)), work)
+    channel = make_channel(config, [len(shard.train) for shard in work.federation.shards])
+    return Parts(server, engine, Hazards(adversary, channel), work)
 
 
 def engine_of(config: Config, directory: Path | None, data: Path | None) -> Opener:

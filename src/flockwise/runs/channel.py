@@ -1,4 +1,4 @@
-"""The way between clients and server: replies get lost, clients are not there yet."""
+"""The way between clients and server: replies get lost or come too late, clients are not there yet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,16 +8,18 @@ import numpy as np
 from flockwise.config import Config
 from flockwise.messages import Event, Replies, Scores, is_root
 from flockwise.rng import generator
+from flockwise.runs.clock import Clock, make_clock
 
 
 @dataclass(frozen=True)
 class Channel:
-    """Loses replies with a given chance, and those of clients that have not joined yet."""
+    """Loses replies with a given chance, those that come after the deadline, and those of clients not there yet."""
 
     seed: int
     dropout: float = 0.0
     late: frozenset[int] = frozenset()
     late_round: int = 1
+    clock: Clock | None = None
 
     def present(self, scores: Sequence[Scores]) -> list[Scores]:
         """Answers to a validation plan, without those of clients that have not joined yet."""
@@ -32,6 +34,9 @@ class Channel:
             elif self._loses(client, replies.round):
                 arrives[row] = False
                 events.append(Event("dropout", "its reply never came", client))
+            elif self.clock is not None and self.clock.is_late(client, replies.round):
+                arrives[row] = False
+                events.append(_late(self.clock, client, replies.round))
         return replies.rows(arrives), events
 
     def _loses(self, client: int, round: int) -> bool:
@@ -40,9 +45,16 @@ class Channel:
         return bool(generator(self.seed, "dropout", round, client).random() < self.dropout)
 
 
-def make_channel(config: Config, clients: int) -> Channel:
-    """The channel of a config; late clients are drawn once."""
+def _late(clock: Clock, client: int, round: int) -> Event:
+    took = clock.takes(client, round)
+    told = f"its reply came after {took:.3g}, the round was closed at {clock.deadline:g}; it is not used"
+    return Event("late", told, client, {"took": took})
+
+
+def make_channel(config: Config, samples: Sequence[int]) -> Channel:
+    """The channel of a config, for clients with so many samples; those who join late are drawn once."""
     drawn = generator(config.seed, "late clients").choice(
-        clients, size=config.faults.late_clients, replace=False
+        len(samples), size=config.faults.late_clients, replace=False
     )
-    return Channel(config.seed, config.faults.dropout, frozenset(drawn.tolist()), config.faults.late_round)
+    faults, clock = config.faults, make_clock(config, samples)
+    return Channel(config.seed, faults.dropout, frozenset(drawn.tolist()), faults.late_round, clock)

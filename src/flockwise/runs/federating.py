@@ -60,7 +60,7 @@ def make_work(
         federation, first, Recipe(**config.training.model_dump()), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
         report, tuple(config.model.travels), Source(config.written(), directory, data),
-        personal or AS_USUAL, attack.goal if isinstance(attack, DataAttack) else None,
+        personal or AS_USUAL, attack.goal if isinstance(attack, DataAttack) else None, config.evaluation.on,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from flockwise.errors import InputError, RunError
 from flockwise.stages.state import UNPLACED
 from flockwise.store import Run as RecordedRun
 from flockwise.store import list_runs as list_recorded
+from flockwise.store.summary import client_summary
 
 if TYPE_CHECKING:
     from torch import nn
@@ -39,6 +40,11 @@ class Run(RecordedRun):
         """The clients that are set apart."""
         rounds, apart = self.array("apart")
         return np.flatnonzero(apart[-1]).tolist() if len(rounds) else []
+
+    @property
+    def summary(self) -> list[dict[str, Any]]:
+        """A row for each client: name, flock, state, accuracy, how often it trained, how many samples it has."""
+        return client_summary(self)
 
     def model(
         self, client: int | None = None, *, flock: int | None = None, at: int | None = None,

@@ -1,9 +1,11 @@
 """What stands between clients and server in a simulation: attackers that lie, replies that get lost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flockwise.messages import Event, Replies, Scores
+import numpy as np
+
+from flockwise.messages import Event, Replies, RoundRecord, Scores
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.channel import Channel
 from flockwise.stages.state import State
@@ -20,6 +22,14 @@ class Hazards:
     def attackers(self) -> frozenset[int]:
         """Who lies."""
         return self.adversary.clients if self.adversary else frozenset()
+
+    def facts(self, record: RoundRecord, events: Sequence[Event]) -> Mapping[str, float]:
+        """What the clock says of a round, where there is one."""
+        clock = self.channel.clock if self.channel else None
+        if clock is None:
+            return {}
+        in_time = np.flatnonzero(record.arrays["trained"]).tolist()
+        return clock.facts(record.round, in_time, sum(event.kind == "late" for event in events))
 
     def replies(self, replies: Replies, state: State) -> tuple[Replies, list[Event]]:
         """What arrives of what clients sent, and what did not."""

@@ -29,6 +29,7 @@ class Progress:
     seconds: float
     engine: str
     path: Path
+    note: str = ""  # what a person should know of the run as a whole
     names: Mapping[int, str] = field(default_factory=dict)  # of clients
 
 
@@ -60,11 +61,13 @@ class Loop:
     patience: int = (
         3  # rounds in a row whose every reply may be rejected, where the engine has no number of its own
     )
+    note: str = ""  # what a person should know of the run as a whole
     barren: int = 0  # rounds in a row in which no reply was let in
     _noted: object = None  # who takes part, as last written
 
     def run(self, rounds: int) -> str:
         """Go on to this round; "finished", or why it ended before."""
+        self._note(rounds)
         try:
             why = self._rounds(rounds)
         except BaseException as error:
@@ -77,8 +80,14 @@ class Loop:
         if why == "finished" and not self._learned():
             why = self._failed(self._first_reason("no reply could be used in any round"))
         elif why == "finished":
+            self._note(rounds)
             self.writer.about(state="finished", error="")
         return why
+
+    def _note(self, rounds: int) -> None:
+        """What the method will not come to do in this run, or has not: nobody should have to guess."""
+        self.note = "; ".join(self.server.method.remarks(self.server.state, rounds))
+        self.writer.about(note=self.note)
 
     def _rounds(self, rounds: int) -> str:
         while self.server.round < rounds:
@@ -150,7 +159,9 @@ class Loop:
         if self.on_round:
             describe, path, names = self.engine.describe(), self.writer.path, self.writer.names
             self.on_round(
-                Progress(full.round, rounds, full.facts, full.events, seconds, describe, path, names)
+                Progress(
+                    full.round, rounds, full.facts, full.events, seconds, describe, path, self.note, names
+                )
             )
 
     def _stopped(self, events: list[Event], why: str) -> str:

@@ -23,8 +23,10 @@ def config_of(
     """The content of a config; `sections` are what was given in words."""
     seed, federated = _federated(clients, seed)
     content: dict[str, Any] = {
-        "seed": seed, **federated, "model": {"name": _named(model)}, **method_sections(method),
+        "seed": seed, **federated, **method_sections(method),
     }  # fmt: skip
+    if model is not None:  # else it is the config's default
+        content["model"] = {"name": _named(model)}
     if training is not None:
         content["training"] = training.section()
     if attack is not None:

@@ -13,7 +13,9 @@ import numpy as np
 
 from flockwise import __version__
 from flockwise.config import Config, parse_config
+from flockwise.config.doubts import doubts
 from flockwise.config.reading import said_config
+from flockwise.data import Federation
 from flockwise.engine import Engine, Evaluation, Opener
 from flockwise.errors import ConfigError, EngineError, InputError, RunError
 from flockwise.messages import Event, RoundRecord
@@ -24,6 +26,8 @@ from flockwise.runs.loop import Loop, Progress
 from flockwise.runs.objects import config_of, merged
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.recording import recorded
+from flockwise.runs.same_data import data_marks, refuse_other_data
+from flockwise.runs.sample_shape import samples_told
 from flockwise.runs.truth import ground_truth
 from flockwise.stages.method import Method
 from flockwise.store import create_run, reopen_run
@@ -32,12 +36,12 @@ from flockwise.store.damage import refuse_damage
 from flockwise.store.files import lock
 from flockwise.store.policy import CheckpointPolicy
 from flockwise.store.writer import RunWriter
+from flockwise.strategies.strategy import Strategy
 
 if TYPE_CHECKING:
     from torch import nn
 
     from flockwise.attacks import Attack
-    from flockwise.data import Federation
     from flockwise.training import Recipe
 
 Callback = Callable[[Progress], object]
@@ -45,7 +49,7 @@ Callback = Callable[[Progress], object]
 
 def run(
     what: Method | Config | Mapping[str, Any] | str | Path,
-    clients: "Federation | None" = None,
+    clients: Federation | None = None,
     *,
     model: "nn.Module | Callable[..., nn.Module] | None" = None,
     training: "Recipe | None" = None,
@@ -74,10 +78,7 @@ def run(
     `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
     resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.
     """
-    if not isinstance(what, Method | Config | Mapping | str | Path):
-        raise InputError(
-            f"run({type(what).__name__}, ...): must be a method such as fw.flic(), a config as a mapping, or its path"
-        )
+    _refuse_others(what, clients)
     beside = Path(what).parent if isinstance(what, str | Path) else Path.cwd()
     folder = beside if directory is None else Path(directory)
     brought = Brought(clients, model, what if isinstance(what, Method) else None, attack, engine)
@@ -93,18 +94,35 @@ def run(
     path = Path(out) if out is not None else new_run_path(config)
     parts = assemble(config, directory=folder, data=_path(data), brought=brought)
     try:
+        about = {**environment(config, folder), **about_data(parts.federation)}
         found = checked_data(parts.federation, config.data.check)
-        with create_run(path, config.written(), environment(config, folder), _policy(config)) as writer:
+        with create_run(path, config.written(), about, policy_of(config)) as writer:
             _told_clients(writer, parts)
-            writer.events(0, found)
+            writer.events(0, [*found, *(Event("note", line) for line in doubts(config))])
             _loop(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
     return _ended(path)
 
 
+def _refuse_others(what: object, clients: object) -> None:
+    """Refuse what cannot be run, before it fails somewhere below in words of its own."""
+    if isinstance(what, Strategy):
+        raise InputError(
+            f"run({what.name}, ...): is a strategy, not yet a method; call it, as in fw.{what.function.__name__}()"
+        )
+    if not isinstance(what, Method | Config | Mapping | str | Path):
+        raise InputError(
+            f"run({type(what).__name__}, ...): must be a method such as fw.flic(), a config as a mapping, or its path"
+        )
+    if clients is not None and not isinstance(clients, Federation):
+        raise InputError(
+            f"clients = {type(clients).__name__}: must be a Federation, such as fw.Federation.from_arrays([(x, y), ...])"
+        )
+
+
 def resume(
-    path: str | Path, *, data: str | Path | None = None, clients: "Federation | None" = None,
+    path: str | Path, *, data: str | Path | None = None, clients: Federation | None = None,
     model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
     attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
     stop: Callable[[], bool] = lambda: False, rounds: int | None = None, workers: int | None = None,
@@ -132,7 +150,8 @@ def resume(
     brought = Brought(clients, model, method, attack, engine)
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     try:
-        with reopen_run(path, _policy(config)) as writer:
+        refuse_other_data(path, found, parts.federation)
+        with reopen_run(path, policy_of(config)) as writer:
             writer.forget_after(newest.round)
             writer.events(newest.round, newest.passed_over)
             writer.about(goal=str(goal))
@@ -147,7 +166,7 @@ def resume(
 
 def fork(
     path: str | Path, at: int, overrides: Iterable[str] = (), *, out: str | Path | None = None,
-    data: str | Path | None = None, clients: "Federation | None" = None,
+    data: str | Path | None = None, clients: Federation | None = None,
     model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
     attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
     stop: Callable[[], bool] = lambda: False,
@@ -173,9 +192,13 @@ def fork(
     brought = Brought(clients, model, method, attack, engine)
     state = state_of(saved, Path(path))
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
-    about = {**environment(config, directory), "parent": str(Path(path).resolve()), "forked_at": at}
     try:
-        with create_run(target, config.written(), about, _policy(config)) as writer:
+        refuse_other_data(Path(path), parent, parts.federation)
+        about = {
+            **environment(config, directory), **about_data(parts.federation),
+            "parent": str(Path(path).resolve()), "forked_at": at,
+        }  # fmt: skip
+        with create_run(target, config.written(), about, policy_of(config)) as writer:
             _told_clients(writer, parts)
             _inherit(parent, writer, at, saved)
             parts.engine.restore(kept_by_clients(saved))
@@ -209,7 +232,8 @@ def _loop(
 
     def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
         drifted = work.later is not None and closed.round >= config.faults.drift_round
-        return recorded(closed, tested, truth[drifted], attackers, events)
+        full = recorded(closed, tested, truth[drifted], attackers, events)
+        return replace(full, facts={**full.facts, **parts.hazards.facts(closed, events)})
 
     every, patience = config.evaluation.every, config.engine.retries
     return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop, patience)
@@ -280,6 +304,11 @@ def environment(config: Config, directory: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def about_data(federation: Federation) -> dict[str, Any]:
+    """What is kept of the data: a digest of each client's, and the shape of a sample."""
+    return {**samples_told(federation), **data_marks(federation)}
+
+
 def new_run_path(config: Config, folder: Path = Path("runs")) -> Path:
     """A directory name that says what and when, and is not taken."""
     stem = f"{time.strftime('%Y-%m-%d_%H%M%S')}_{config.strategy.name.rpartition(':')[2]}_{config.data.name}"
@@ -313,7 +342,8 @@ def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.nda
     writer.policy = policy
 
 
-def _policy(config: Config) -> CheckpointPolicy:
+def policy_of(config: Config) -> CheckpointPolicy:
+    """When checkpoints are written, and which are kept."""
     every = None if config.checkpoint.every == "auto" else config.checkpoint.every
     return CheckpointPolicy(every, config.checkpoint.keep, frozenset(config.checkpoint.at))
 

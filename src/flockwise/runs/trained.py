@@ -15,6 +15,7 @@ from flockwise.registry import OWN
 from flockwise.rng import derived_seed
 from flockwise.runs.federating import make_federation, model_factory
 from flockwise.runs.recorded_config import config_of_run
+from flockwise.runs.sample_shape import empty_federation
 from flockwise.stages.method import Method
 from flockwise.stages.personal import AS_USUAL
 from flockwise.stages.stage import Setting
@@ -29,9 +30,9 @@ def load_model(
 ) -> nn.Module:  # fmt: skip
     """The model that `client` has at the end of a run, or that of a `flock` (without either: the one most clients have).
 
-    It is written into `module`, which must be of the run's architecture; without one, the config's model is
-    made anew, which needs the data set for its shape. `at` is an earlier round that was kept. A client's model includes
-    what of it the client kept to itself.
+    It is written into `module`, which must be of the run's architecture; without one, the config's model is made anew
+    (a run of an older release needs the data set for its shape). `at` is an earlier round that was kept.
+    A client's model includes what of it the client kept to itself.
     """
     run = run if isinstance(run, Run) else open_run(run)
     directory = Path(run.environment.get("directory", "."))
@@ -41,12 +42,15 @@ def load_model(
             raise InputError(
                 "module: this run's model was given in Python; pass one of the same architecture, as module=..."
             )
-        if config.data.name == OWN:
+        federation = empty_federation(run)
+        if federation is None and config.data.name == OWN:
             raise InputError(
                 "module: this run's data was given in Python, so the shape of its samples is not known here; "
                 "pass a module of the same architecture, as module=..."
             )
-        federation = make_federation(config, directory, Path(data) if data is not None else None)
+        federation = federation or make_federation(
+            config, directory, Path(data) if data is not None else None
+        )
         module = model_factory(config, federation, directory)(derived_seed(config.seed, "model"))
     made = module if isinstance(module, nn.Module) else module()
     method = method or method_of(config, directory)
@@ -54,6 +58,11 @@ def load_model(
     travel = Travel.of(Layout.of(made), config.model.travels, personal.head)
     saved = run.checkpoint(at)
     state = state_of(saved, run.path)
+    if travel.size != state.models.shape[1]:
+        raise InputError(
+            f"module = {type(made).__name__}: has {travel.size} numbers that travel, this run's models have "
+            f"{state.models.shape[1]}; pass a module of the same architecture"
+        )
     setting = Setting(config.seed, config.sampling.fraction, travel.layers)
     models, rows = method.serve.assign(state, setting)
     row = _row(state, rows, client, flock)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from flockwise.errors import PluginError
+from flockwise.plugins import running
 from flockwise.registry import Piece, Registry, config_name, first_parameters
 from flockwise.types import Square
 
@@ -32,7 +33,9 @@ class Measure(Piece):
     def compare(self, rows: Any, **offers: Any) -> Square:
         """The function on these rows and what it asks for, checked."""
         asked = {name: offers[name] for name in inspect.signature(self.function).parameters if name in offers}
-        return checked_square(self.function(rows, **asked), len(rows), self.name)
+        with running(f"similarity {self.name!r}"):
+            found = self.function(rows, **asked)
+        return checked_square(found, len(rows), self.name)
 
 
 SIMILARITIES: Registry[Measure] = Registry("flockwise.similarity")
@@ -55,11 +58,14 @@ def as_measure(function: Callable[..., Any], name: str | None = None, **meaning:
 def checked_square(square: Any, clients: int, name: str) -> Square:
     """A user's similarities as numbers of the right shape, or one line that says what came instead."""
     try:
-        found = np.asarray(square, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        given = np.asarray(square)
+        found = given.astype(np.float64) if given.dtype.kind in "biuf" else None
+    except (TypeError, ValueError, OverflowError):  # rows of different lengths
+        found = None
+    if found is None:
         raise PluginError(
-            f"similarity {name!r}: returned {type(square).__name__}, not numbers ({error})"
-        ) from error
+            f"similarity {name!r}: returned {_told(square)}: must be ({clients}, {clients}) numbers"
+        )
     if found.shape != (clients, clients):
         raise PluginError(
             f"similarity {name!r}: returned shape {found.shape}, must be ({clients}, {clients})"
@@ -68,4 +74,15 @@ def checked_square(square: Any, clients: int, name: str) -> Square:
         raise PluginError(
             f"similarity {name!r}: returned NaN for {int(np.isnan(found).sum())} of {found.size} pairs"
         )
+    if np.isinf(found).any():
+        raise PluginError(
+            f"similarity {name!r}: returned infinity for {int(np.isinf(found).sum())} of {found.size} pairs"
+        )
+    if np.abs(found - found.T).max(initial=0.0) > 1e-6 * np.abs(found).max(initial=0.0):
+        raise PluginError(f"similarity {name!r}: is not symmetric; return (found + found.T) / 2")
     return found
+
+
+def _told(square: Any) -> str:
+    kind = getattr(square, "dtype", None)
+    return f"{type(square).__name__}{'' if kind is None else f' of {kind}'}"

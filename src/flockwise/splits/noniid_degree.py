@@ -68,6 +68,10 @@ def noniid_degree(
         raise InputError(f"degree = {degree}: must be 0 to 1; 1 gives a group its own labels only")
     if groups > dataset.classes:
         raise InputError(f"groups = {groups}: must be at most {dataset.classes}, one label for each at least")
+    if not replacement and clients > dataset.train:
+        raise InputError(
+            f"clients = {clients}: must be at most {dataset.train}, the number of training samples"
+        )
     member = _members(clients, groups, group_sizes)
     pool = label_pools(dataset)[0]
     mixes = _mixes(pool, groups, degree)[member]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from flockwise.errors import InputError
 
+MOST_CLIENTS = 1_000_000  # each is an object with arrays of its own; more would never end
 SizeName = Literal["equal", "lognormal", "zipf"]
 Sizes = Annotated[SizeName | Sequence[int], "how many samples clients have"]
 
@@ -83,9 +84,9 @@ def largest_remainder(weights: NDArray[np.float64], total: int) -> NDArray[np.in
 
 
 def check_clients(clients: int, groups: int | None = None) -> None:
-    """Refuse a federation of nobody, and more groups than clients."""
-    if clients < 1:
-        raise InputError(f"clients = {clients}: must be at least 1")
+    """Refuse a federation of nobody, one that no machine holds, and more groups than clients."""
+    if not 1 <= clients <= MOST_CLIENTS:
+        raise InputError(f"clients = {clients}: must be at least 1 and at most {MOST_CLIENTS}")
     if groups is not None and not 1 <= groups <= clients:
         raise InputError(f"groups = {groups}: must be 1 to {clients}, the number of clients")
 

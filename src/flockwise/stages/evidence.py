@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from flockwise.similarity import Evidence, Measure, Table, cosine
-from flockwise.stages.stage import REPLIES, Layers, Round, Setting, Stage, stage
+from flockwise.stages.stage import REPLIES, Holds, Layers, Round, Setting, Stage, stage
 from flockwise.stages.state import Slot, State
 from flockwise.types import Clients, Square, Updates
 
@@ -101,9 +101,15 @@ class LatestUpdates:
     @property
     def remember(self) -> Stage:
         """The stage that replaces the rows of this round's clients."""
+        return self.remember_until(lambda state: False)
+
+    def remember_until(self, over: Callable[[State], bool]) -> Stage:
+        """The same, but nothing is kept once nobody will ask: it is most of a checkpoint, and what clients sent."""
 
         def run(round: Round) -> Round:
             batch, state = round.replies, round.state
+            if over(state):
+                return round.to(_UPDATES.drop(state))
             updates = learned(batch.updates, round.setting)
             memory = _UPDATES.get(state) or Evidence(state.clients, updates.shape[1])
             if memory.dimension != updates.shape[1]:  # of a release that compared statistics too
@@ -112,7 +118,7 @@ class LatestUpdates:
             memory = memory.with_age(self.max_age).update(batch.clients, updates, batch.round)
             return round.to(_UPDATES.put(state, memory))
 
-        return stage("remember updates", run, [REPLIES], [_UPDATES])
+        return stage("remember updates", run, [REPLIES], [_UPDATES], holds=Holds(rows=1, squares=1))
 
     def known(self, round: Round) -> Known:
         """Every free client with an update that is not too old."""
@@ -187,7 +193,7 @@ class LatestModels:
                 _LATEST.put(state, memory.changed(batch.clients, batch.sent + batch.updates, batch.round))
             )
 
-        return stage("remember models", run, [REPLIES], [_LATEST])
+        return stage("remember models", run, [REPLIES], [_LATEST], holds=Holds(rows=1))
 
     def known(self, round: Round) -> Known:
         """Every free client heard so far."""

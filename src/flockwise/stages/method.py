@@ -9,6 +9,7 @@ from flockwise.stages.attribution import Attribution, own_flock
 from flockwise.stages.personal import Personal
 from flockwise.stages.report import Report, ReportOf
 from flockwise.stages.stage import REPLIES, Stage
+from flockwise.stages.state import State
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class Method:
         if self.report is None or isinstance(self.report, Report):
             return self
         return replace(self, report=self.report(features, classes))
+
+    def remarks(self, state: State, rounds: int) -> list[str]:
+        """What a person should know of a run to this many rounds: what will not happen, or has not."""
+        return [told for remark in self.round.remarks if (told := remark(state, rounds))]
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self.options.items())

@@ -10,7 +10,7 @@ from flockwise.stages.evidence import Source
 from flockwise.stages.grouping import Found, Grouping
 from flockwise.stages.relabel import inherited, renumbered, split_inside
 from flockwise.stages.schedule import FOUND, LOOKED, Every, Looked, Schedule
-from flockwise.stages.stage import REPLIES, Round, Stage, stage
+from flockwise.stages.stage import REPLIES, Holds, Round, Stage, stage
 from flockwise.stages.state import FREE, QUARANTINED, UNPLACED, State, flocks_in
 from flockwise.types import Labels, Models
 
@@ -35,7 +35,10 @@ def find_flocks(
         act, state = schedule.act(state, found)
         return _adopted(round.to(state), found, schedule, begin) if act else round.to(state)
 
-    return stage("find flocks", run, [REPLIES, *evidence.needs])
+    # All are compared with all, and the comparison is clustered.
+    return stage(
+        "find flocks", run, [REPLIES, *evidence.needs], holds=Holds(squares=2), remarks=[schedule.remark]
+    )
 
 
 def _adopted(round: Round, found: Found, schedule: Schedule, begin: Begin) -> Round:

@@ -34,6 +34,14 @@ class Schedule(ABC):
         """Whether to act on what was found; the state carries what the schedule remembers."""
         return True, state
 
+    def over(self, state: State) -> bool:
+        """Whether no look will follow, whatever happens."""
+        return False
+
+    def remark(self, state: State, rounds: int) -> str:
+        """What a person should know before a run to this many rounds, or after it; "" if nothing."""
+        return ""
+
     def looks(self, round: Round) -> bool:
         """The same as `look`, as a condition for `when`."""
         return self.look(round.state, round.number)
@@ -57,6 +65,24 @@ class Every(Schedule):
         if self.every is None:
             return LOOKED.get(state) is None and FOUND.get(state) is None
         return (round - self.first) % self.every == 0
+
+    def over(self, state: State) -> bool:
+        """After the only look."""
+        return self.every is None and not self.look(state, self.first)
+
+    def remark(self, state: State, rounds: int) -> str:
+        """Whether the run is too short for a look, or the only one found nothing."""
+        looked = LOOKED.get(state)
+        if looked is None and FOUND.get(state) is None:
+            if self.first > rounds:
+                return f"flocks are looked for after round {self.first}, and the run ends with round {rounds}"
+            return ""
+        if self.every is None and looked is not None and state.round >= rounds and state.flocks == 1:
+            return (
+                f"all clients looked alike in round {looked.round}, and flocks are looked for only once: "
+                "a later look may tell them apart"
+            )
+        return ""
 
 
 def once(first: int) -> Every:
@@ -95,6 +121,31 @@ class WhenStable(Schedule):
         """Every round until it has acted."""
         memory = _STABLE.get(state)
         return round >= self.first and (memory is None or memory.done is None)
+
+    def over(self, state: State) -> bool:
+        """Once it has acted."""
+        memory = _STABLE.get(state)
+        return memory is not None and memory.done is not None
+
+    def remark(self, state: State, rounds: int) -> str:
+        """Whether the run ended, or must end, before anything could be done."""
+        memory = _STABLE.get(state)
+        earliest = self.first + self.patience
+        if memory is None or state.round < rounds:
+            if memory is None and earliest > rounds:
+                return (
+                    f"flocks must stay the same for {self.patience} rounds before anything is done, round "
+                    f"{earliest} at the earliest, and the run ends with round {rounds}"
+                )
+            return ""
+        if memory.done is not None:
+            return ""
+        if memory.labels.max(initial=-1) <= 0:
+            return "clients looked alike to the end: one flock"
+        return (
+            f"flocks were seen, but did not stay the same for {self.patience} rounds (the last {memory.streak}), so "
+            "nothing was done: more rounds, or flocks after a fixed round, may help"
+        )
 
     def act(self, state: State, found: Found) -> tuple[bool, State]:
         """When the flocks have stayed the same for long enough and almost all clients are known."""

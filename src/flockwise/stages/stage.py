@@ -10,7 +10,7 @@ gives, so that a chain that makes no sense is refused when it is put together.
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,6 +94,19 @@ class Round:
 Steps = Generator[Plan, Admitted, Round]
 
 
+class Holds(NamedTuple):
+    """What a stage holds of all clients at once: rows of parameters for each, and squares, clients by clients."""
+
+    rows: int = 0
+    squares: int = 0
+
+
+NOTHING_HELD = Holds()
+# What there is to say of a run to this many rounds, seen from a state of it, before its first round or after its last; ""
+# if nothing. A method that has not come to do what it is for should not be silent about it.
+Remark = Callable[[State, int], str]
+
+
 @dataclass(frozen=True)
 class Stage:
     """One step of a round. `needs` and `gives` are names and slots of memories that stages hand on."""
@@ -103,6 +116,8 @@ class Stage:
     needs: frozenset[object] = frozenset()
     gives: frozenset[object] = frozenset()
     wants_root: bool = False  # uses the server's own updates
+    holds: Holds = NOTHING_HELD
+    remarks: tuple[Remark, ...] = ()
 
     def __repr__(self) -> str:
         return self.name
@@ -110,7 +125,7 @@ class Stage:
 
 def stage(
     name: str, function: Callable[[Round], Round], needs: Sequence[object] = (), gives: Sequence[object] = (),
-    wants_root: bool = False,
+    wants_root: bool = False, holds: Holds = NOTHING_HELD, remarks: Sequence[Remark] = (),
 ) -> Stage:  # fmt: skip
     """A stage that asks clients nothing."""
 
@@ -118,7 +133,7 @@ def stage(
         return function(round)
         yield  # makes it a generator like the others
 
-    return Stage(name, run, frozenset(needs), frozenset(gives), wants_root)
+    return Stage(name, run, frozenset(needs), frozenset(gives), wants_root, holds, tuple(remarks))
 
 
 def chain(*stages: Stage) -> Stage:
@@ -143,6 +158,8 @@ def chain(*stages: Stage) -> Stage:
     return Stage(
         " > ".join(each.name for each in stages if each.name), run, frozenset(needs), frozenset(gives),
         any(each.wants_root for each in stages),
+        Holds(sum(each.holds.rows for each in stages), sum(each.holds.squares for each in stages)),
+        tuple(remark for each in stages for remark in each.remarks),
     )  # fmt: skip
 
 
@@ -158,6 +175,7 @@ def when(condition: Callable[[Round], bool], then: Stage, otherwise: Stage = not
     return Stage(
         f"when({then.name}, otherwise {otherwise.name})", run, then.needs | otherwise.needs,
         then.gives & otherwise.gives, then.wants_root or otherwise.wants_root,
+        Holds(*map(max, then.holds, otherwise.holds)), (*then.remarks, *otherwise.remarks),
     )  # fmt: skip
 
 

@@ -115,6 +115,12 @@ class Slot(Generic[T]):
         """The same state with this remembered."""
         return replace(state, memory={**state.memory, self.name: value})
 
+    def drop(self, state: State) -> State:
+        """The same state with nothing remembered here."""
+        if self.name not in state.memory:
+            return state
+        return replace(state, memory={name: held for name, held in state.memory.items() if name != self.name})
+
 
 def _arrays(held: Any) -> dict[str, np.ndarray]:
     if isinstance(held, _Saved):

@@ -161,7 +161,7 @@ class RunWriter:
     def _insert_events(self, round: int, events: Sequence[Event]) -> None:
         self._ledger.each(
             "INSERT INTO events (round, kind, client, message, detail) VALUES (?, ?, ?, ?, ?)",
-            [(round, e.kind, e.client, e.message, json.dumps(_plain(e.detail))) for e in events],
+            [(round, e.kind, e.client, e.message, json.dumps(plain(e.detail))) for e in events],
         )
 
     def _forget_old_checkpoints(self) -> None:
@@ -193,12 +193,12 @@ def _real_or_zero(value: object) -> float:
     return float(value) if isinstance(value, float | int) else 0.0
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Only what JSON holds: numbers and arrays of numpy become plain ones, NaN becomes null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, bool | str | int) or value is None:
         return value
     number = float(value)

@@ -2,13 +2,18 @@ from flockwise.stages.method import Method as Method
 from flockwise.strategies.apfl import apfl as apfl
 from flockwise.strategies.cfl import byzantine_cfl as byzantine_cfl
 from flockwise.strategies.cfl import cfl as cfl
+from flockwise.strategies.cfl_gp import cfl_gp as cfl_gp
 from flockwise.strategies.communities import communities as communities
 from flockwise.strategies.custom import custom as custom
 from flockwise.strategies.ditto import ditto as ditto
 from flockwise.strategies.fedavg import fedavg as fedavg
 from flockwise.strategies.fedbabu import fedbabu as fedbabu
+from flockwise.strategies.fedclust import fedclust as fedclust
+from flockwise.strategies.feddrift import feddrift as feddrift
+from flockwise.strategies.fedopt import fedopt as fedopt
 from flockwise.strategies.fedper import fedper as fedper
 from flockwise.strategies.fedrep import fedrep as fedrep
+from flockwise.strategies.fesem import fesem as fesem
 from flockwise.strategies.fine_tuned import fine_tuned as fine_tuned
 from flockwise.strategies.fl_hc import fl_hc as fl_hc
 from flockwise.strategies.flic import flic as flic
@@ -16,6 +21,8 @@ from flockwise.strategies.ifca import ifca as ifca
 from flockwise.strategies.local import local as local
 from flockwise.strategies.mini_fl import mini_fl as mini_fl
 from flockwise.strategies.oracle import oracle as oracle
+from flockwise.strategies.pacfl import pacfl as pacfl
+from flockwise.strategies.stocfl import stocfl as stocfl
 from flockwise.strategies.strategy import MEAN as MEAN
 from flockwise.strategies.strategy import STRATEGIES as STRATEGIES
 from flockwise.strategies.strategy import Strategy as Strategy

@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import Field
 
 from flockwise.aggregation import Rule
-from flockwise.options import Count, NonNegative, Positive
+from flockwise.options import AtRound, Count, NonNegative, Positive
 from flockwise.stages import (
     Bipartition,
     Every,
@@ -39,7 +39,7 @@ Decay = Annotated[NonNegative, "threshold / (1 + decay * (round - 1)), as the pa
 Eps1 = Annotated[Positive | None, "split only if the mean update is shorter than this"]
 Eps2 = Annotated[Positive | None, "and the longest update is longer than this"]
 Cohesion = Annotated[float, Field(ge=-1, le=1), "least mean similarity in the larger part; -1: no such test"]
-First = Annotated[Count, "the first round in which a split is allowed"]
+First = Annotated[Count, AtRound(), "the first round in which a split is allowed"]
 
 
 @strategy("recursive bipartition by cosine similarity", _PAPER)

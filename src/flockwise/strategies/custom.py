@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from flockwise.aggregation import Rule
-from flockwise.options import Count, NonNegative, Positive
+from flockwise.options import AtRound, Count, NonNegative, Positive
 from flockwise.stages import choices, guards
 from flockwise.stages.method import Method
 from flockwise.stages.stage import chain
@@ -24,7 +24,7 @@ def custom(
     clustering_parameters: Annotated[dict[str, Any], "as `flockwise list clusterers` shows them"] = {},  # noqa: B006
     min_separation: Annotated[NonNegative, "flocks less apart than this are not acted on; 0: always"] = 0.0,
     when: choices.When = "once",
-    first: Annotated[Count, "once, every: the first round in which flocks are looked for"] = 5,
+    first: Annotated[Count, AtRound(), "once, every: the first round in which flocks are looked for"] = 5,
     every: Annotated[Count, "every: rounds from one look to the next"] = 1,
     census: Annotated[bool, "all clients train in the rounds in which flocks are looked for"] = False,
     patience: Annotated[Count, "stable: rounds the flocks must stay the same"] = 5,

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from flockwise.aggregation import Rule
 from flockwise.clustering import agglomerative, dendrogram
 from flockwise.errors import InputError
-from flockwise.options import Count, Natural, NonNegative, Several
+from flockwise.options import AtRound, Count, Natural, NonNegative, Several
 from flockwise.similarity import SIMILARITIES
 from flockwise.stages import guards
 from flockwise.stages.attribution import joint
@@ -39,7 +39,7 @@ EXAMPLE = {"rounds_before": 2, "repeat": 3}
 def fl_hc(
     *,
     rule: Rule = MEAN,
-    rounds_before: Annotated[Natural, "n: rounds of FedAvg before the all-client round"] = 10,
+    rounds_before: Annotated[Natural, AtRound(1), "n: rounds of FedAvg before the all-client round"] = 10,
     metric: Literal["l1", "l2", "cosine"] = "l1",
     linkage: Literal["average", "complete", "single", "ward"] = "complete",
     threshold: Threshold = "auto",

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from flockwise.aggregation import Rule
 from flockwise.clustering import louvain, modularity
-from flockwise.options import Count, NonNegative, Positive
+from flockwise.options import AtRound, Count, NonNegative, Positive
 from flockwise.similarity import one_plus_cosine
 from flockwise.stages import guards
 from flockwise.stages.average import average
@@ -37,7 +37,9 @@ EXAMPLE = {"warmup": "auto", "patience": 2, "rollback": True, "judge": "validati
 def flic(
     *,
     rule: Rule = MEAN,
-    warmup: Annotated[Count | Literal["auto"], "T: rounds of FedAvg before flocks are found"] = "auto",
+    warmup: Annotated[
+        Count | Literal["auto"], AtRound(), "T: rounds of FedAvg before flocks are found"
+    ] = "auto",
     patience: Annotated[Count, "with auto: rounds the flocks must stay the same"] = 5,
     resolution: Annotated[Positive, "higher finds more and smaller flocks"] = 1.0,
     self_loops: Annotated[bool, "keep each client's similarity with itself in the graph"] = False,
@@ -53,6 +55,7 @@ def flic(
 ) -> Method:
     """FedAvg, flocks once, FedAvg inside flocks."""
     newest = LatestUpdates(max_age)  # M
+    look = WhenStable(patience) if warmup == "auto" else once(warmup)
     communities = Clustered(
         one_plus_cosine,  # l.11
         lambda graph, seed: louvain(graph, resolution, seed, self_loops=self_loops),  # l.14
@@ -66,11 +69,11 @@ def flic(
     return Method(
         chain(
             train(sample),  # l.4, and l.18 inside each flock
-            newest.remember,  # l.7
+            newest.remember_until(look.over),  # l.7; none is kept once flocks are found
             guards.watch_flocks(judge, 4 * patience if warmup == "auto" else None),
             average(rule),  # l.9, and l.22 inside each flock
             # l.10-16: each flock starts from w_T
-            find_flocks(newest, communities, WhenStable(patience) if warmup == "auto" else once(warmup)),
+            find_flocks(newest, communities, look),
             # section III: clients never sampled find their flock; the rest is ours
             guards.at_the_end(follow, judge, judge_after, judge_ratio, rollback, snapshot_every),
         )

@@ -58,17 +58,20 @@ def mini_fl(
 ) -> Method:
     """Groups once, then a robust rule per group and one global model."""
     serve: OneModel = one_model
-    source: LatestUpdates | LatestOrigins = LatestUpdates()
+    look, updates = once(collect), LatestUpdates()
+    source: LatestUpdates | LatestOrigins = updates
+    remember = updates.remember_until(look.over)
     groups: Grouping = Clustered(
         one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity"
     )
     if groups_from == "metadata":  # section 4.1: of place, hour and user, what clusters best
         serve, source, groups = OneModelByBoundaries(), LatestOrigins(), ByFeature(most_groups)
+        remember = source.remember
     return Method(
         chain(
             train(sample_from_all, serve),
-            source.remember,
-            find_flocks(source, groups, once(collect), one_model_goes_on),
+            remember,
+            find_flocks(source, groups, look, one_model_goes_on),
             average_groups(rule, group_weights),  # section 4.2
         ),
         serve=serve,

@@ -25,7 +25,6 @@ from flockwise.stages import (
     everyone,
     find_flocks,
     once,
-    place,
     sample,
     train,
     when,
@@ -72,6 +71,6 @@ def pacfl(
 
     known = features and (classes or not by_class)
     return Method(
-        chain(when(look.looks, first, otherwise=usual), place()),
+        when(look.looks, first, otherwise=usual),
         report=report(features or 1, classes or 1) if known else report,
     )

@@ -9,9 +9,9 @@ from typing import Any, Generic, ParamSpec
 from flockwise.aggregation import Rule, RulePiece, mean
 from flockwise.aggregation.rule import as_rule
 from flockwise.errors import ConfigError, InputError, PluginError
-from flockwise.options import written
+from flockwise.options import shown, written
 from flockwise.plugins import find
-from flockwise.registry import Piece, Registry, config_name
+from flockwise.registry import OWN, Piece, Registry, config_name, sayable
 from flockwise.stages.method import Method
 
 Options = ParamSpec("Options")
@@ -39,8 +39,9 @@ class Strategy(Piece, Generic[Options]):
             raise ConfigError(f"strategy.{error}") from error
         if not isinstance(method, Method):
             raise PluginError(f"strategy {self.name!r}: returned {type(method).__name__}, must be a Method")
-        told = {name: written(value) for name, value in values.items()}
-        return replace(method, name=self.name, options={**told, **rule})
+        own = any(not sayable(value) for value in values.values())
+        told = {name: written(value) if sayable(value) else shown(value) for name, value in values.items()}
+        return replace(method, name=OWN if own else self.name, options={**told, **rule})
 
 
 STRATEGIES: Registry[Strategy[Any]] = Registry("flockwise.strategies")

@@ -37,6 +37,7 @@ class Cell:
     beginning: Beginning | None = None
     settled: int | None = None
     error: str = ""
+    tuned: Mapping[str, Any] = field(default_factory=dict)  # what a search chose, or tries
     spec: Table = field(default_factory=Table, repr=False, compare=False)
 
     def round(self, of: RoundOf | None) -> int | None:
@@ -131,6 +132,14 @@ def _meant(where: Where, labels: Mapping[str, str]) -> bool:
     )
 
 
+def with_tuned(cell: Cell, tuned: Mapping[str, Any], directory: Path | None) -> Cell:
+    """The cell with fields set to what a search chose."""
+    content = cell.content
+    for name, value in tuned.items():
+        content = with_settings(content, _nested(name, value))
+    return _resolved(replace(cell, content=content, tuned=tuned, error=""), cell.seed, directory)
+
+
 def _resolved(cell: Cell, seed: int, directory: Path | None) -> Cell:
     if cell.spec.compute:
         return replace(cell, seed=seed)
@@ -138,9 +147,9 @@ def _resolved(cell: Cell, seed: int, directory: Path | None) -> Cell:
     try:
         config = parse_config(content, directory=directory)
         whole = replace(cell, seed=seed, content=content, config=config)
-        fork = cell.spec.fork
-        forked = fork is not None and _meant(fork.where, {"scale": cell.scale, **cell.labels})
-        return _forked(whole, fork, directory) if fork and forked else whole
+        known = {**cell.labels, "scale": cell.scale}
+        fork = next((fork for fork in cell.spec.forks() if _meant(fork.where, known)), None)
+        return _forked(whole, fork, directory) if fork else whole
     except FlockwiseError as error:
         return replace(cell, seed=seed, content=content, error=str(error))
 

@@ -34,8 +34,8 @@ class Fork(Section):
 class Adjust(Section):
     """Settings for the cells that `where` means, on top of what their axes say."""
 
-    where: Where
-    set: Settings
+    where: Where = Field(description="axis = label, or a list of labels")
+    set: Settings = Field(description="a part of a config")
 
 
 class NumberSpec(Section):
@@ -45,13 +45,15 @@ class NumberSpec(Section):
     at: RoundOf | None = Field(None, description="the round; default: the last")
     over: list[RoundOf] | None = Field(None, min_length=2, max_length=2, description="first and last round")
     last: Annotated[int, Field(ge=1)] | None = Field(None, description="over the last so many rounds")
-    statistic: Literal["mean", "best", "worst"] = Field("mean", description="of `over` or `last`")
+    statistic: Literal["mean", "best", "worst", "rises"] = Field(
+        "mean", description="of `over` or `last`; rises: in how many rounds it went up"
+    )
     target: float | None = Field(None, description="for numbers that compare with a target")
     percent: bool = Field(False, description="show a share as percent")
     better: Literal["higher", "lower", "neither"] | None = Field(
         None, description="which direction is better; default: as the number's definition says"
     )
-    title: str = ""
+    title: str = Field("", description="what it is called; default: as its definition says")
 
     @property
     def direction(self) -> Literal["higher", "lower", "neither"]:
@@ -68,51 +70,78 @@ class Show(Section):
     )
     numbers: list[str] = Field(["accuracy"], min_length=1, description="the first is what is compared")
     worst: str | None = Field(None, description="add a column with the worst over this axis")
-    figures: list[Literal["heat", "curves", "seeds", "when"]] = Field(["heat", "curves", "seeds", "when"])
+    figures: list[Literal["heat", "curves", "seeds", "when"]] = Field(
+        ["heat", "curves", "seeds", "when"], description="which pictures"
+    )
+
+
+class Range(Section):
+    """Values from low to high."""
+
+    low: float = Field(description="the lowest value")
+    high: float = Field(description="the highest value")
+    log: bool = Field(False, description="search by factors instead of steps")
+    whole: bool = Field(False, description="whole numbers only")
 
 
 class Tune(Section):
     """A fair search: every method gets the same number of tries, judged on validation data alone."""
 
-    search: dict[str, list[Scalar] | dict[str, float | bool]] = Field(
+    search: dict[str, list[Scalar] | Range] = Field(
         description="fields and what to try: a list, or {low = 0.001, high = 1.0, log = true}"
     )
-    tries: int = Field(10, ge=1)
+    tries: int = Field(10, ge=1, description="of each method; a grid that is smaller is tried whole")
+    number: str = Field("accuracy", description="what is judged: a number of rounds, on validation data")
     by: list[str] = Field(
         default_factory=list, description="axes whose labels are tuned apart; default: rows"
     )
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, description="of the tries and of the search")
     rounds: int | None = Field(None, ge=1, description="of a try; default: the cell's own")
 
 
 class Table(Section):
     """One table: its cells are all combinations of what is varied."""
 
-    title: str = ""
+    title: str = Field("", description="what stands above it")
     cell: str | None = Field(None, description='how cells are called, such as "{method}, {attack}"')
-    base: Settings = Field(default_factory=dict)
-    vary: dict[str, Axis] = Field(default_factory=dict)
-    skip: list[Where] = Field(default_factory=list)
-    adjust: list[Adjust] = Field(default_factory=list)
-    fork: Fork | None = None
+    base: Settings = Field(
+        default_factory=dict, description="what all cells have in common, a part of a config"
+    )
+    vary: dict[str, Axis] = Field(
+        default_factory=dict, description="axes: named settings, or a field with a list of values"
+    )
+    skip: list[Where] = Field(default_factory=list, description="cells to leave out")
+    adjust: list[Adjust] = Field(default_factory=list, description="settings for some cells only")
+    fork: Fork | list[Fork] | None = Field(
+        None, description="rounds that cells share; of several the first that means a cell counts"
+    )
     compute: str | None = Field(None, description="module:function(labels, seed) instead of runs")
     seeds: int | list[int] | None = Field(None, description="how many, or which")
-    numbers: dict[str, NumberSpec] = Field(default_factory=dict)
+    numbers: dict[str, NumberSpec] = Field(default_factory=dict, description="how numbers are read, by name")
     curves: list[str] = Field(default_factory=list, description="further numbers to keep round by round")
     arrays: str | None = Field(None, description="module:function of a finished run: small matrices to keep")
-    show: Show = Field(default_factory=Show)
-    tune: Tune | None = None
+    show: Show = Field(default_factory=Show, description="rows, columns, numbers, pictures")
+    tune: Tune | None = Field(None, description="a fair search before anything is compared")
+
+    def forks(self) -> list[Fork]:
+        """What cells have in common, one or several."""
+        return self.fork if isinstance(self.fork, list) else [self.fork] if self.fork else []
 
 
 class StudyFile(Table):
     """A whole study: one table, or several that share a base."""
 
-    name: str = Field("study", min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
-    seeds: int | list[int] | None = 1
+    name: str = Field(
+        "study", min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$",
+        description="default: the file's name",
+    )  # fmt: skip
+    seeds: int | list[int] | None = Field(1, description="how many, or which")
     scales: dict[str, Settings] = Field(
         default_factory=dict, description="named changes of the base, chosen by --scale"
     )
-    tables: dict[str, Table] = Field(default_factory=dict)
+    tables: dict[str, Table] = Field(
+        default_factory=dict, description="several tables that share base, seeds, numbers and tuning"
+    )
 
     def every_table(self) -> dict[str, Table]:
         """The tables by name; a study without any is one itself."""
@@ -150,62 +179,29 @@ def read_study(what: str | Path | Mapping[str, Any]) -> StudyFile:
 
 
 def _checked(content: Mapping[str, Any]) -> StudyFile:
+    from flockwise.studies.faults import faults_of
+
     study = validated(StudyFile, content)
     if study.tables and study.vary:
         raise ConfigError("vary: a study with tables says in each of them what is varied; move it there")
     faults = [
         f"tables.{name}.{fault}" if name else fault
         for name, table in study.every_table().items()
-        for fault in _faults(table, study)
+        for fault in faults_of(table)
     ]
     if faults:
         raise ConfigError("\n".join(faults))
     return study
 
 
-def _faults(table: Table, study: StudyFile) -> list[str]:
-    axes, faults = set(table.vary), []
-    for name, axis in table.vary.items():
-        if not axis:
-            faults.append(f"vary.{name}: is empty; give it values, such as [1, 2], or named settings")
-        elif name in ("seed", "scale"):
-            faults.append(f"vary.{name}: cannot be an axis; seeds and scales have fields of their own")
-    known = axes | {"scale"}
-    conditions = [("skip", where) for where in table.skip]
-    conditions += [("adjust.where", adjust.where) for adjust in table.adjust]
-    conditions += [("fork.where", table.fork.where)] if table.fork else []
-    for place, where in conditions:
-        faults += [f"{place}.{axis}: no such axis; there are {_some(known)}" for axis in where.keys() - known]
-    for field in ("rows", "columns"):
-        faults += [
-            f"show.{field} = {axis!r}: no such axis; there are {_some(axes)}"
-            for axis in _listed(getattr(table.show, field))
-            if axis not in axes
-        ]
-    if table.show.worst is not None and table.show.worst not in axes:
-        faults.append(f"show.worst = {table.show.worst!r}: no such axis; there are {_some(axes)}")
-    elif table.show.worst is not None and table.show.worst not in sides(table)[1]:
-        faults.append(f"show.worst = {table.show.worst!r}: is an axis of the rows; name one of the columns")
-    both = sorted(set(_listed(table.show.rows)) & set(_listed(table.show.columns)))
-    faults += [
-        f"show.columns = {axis!r}: is an axis of the rows already; take it out of one" for axis in both
-    ]
-    if isinstance(table.seeds, list) and len(set(table.seeds)) < len(table.seeds):
-        faults.append(f"seeds = {table.seeds}: a seed counts once; leave out the others")
-    return faults
-
-
 def sides(table: Table) -> tuple[list[str], list[str]]:
     """The axes of the rows and of the columns; every axis is in one of them, so that no cell hides another."""
-    rows, columns = _listed(table.show.rows), _listed(table.show.columns)
+    rows, columns = listed(table.show.rows), listed(table.show.columns)
     if not rows:
         rows = [axis for axis in table.vary if axis not in columns][:1]
     return rows, columns + [axis for axis in table.vary if axis not in (*rows, *columns)]
 
 
-def _listed(axes: list[str] | str | None) -> list[str]:
+def listed(axes: list[str] | str | None) -> list[str]:
+    """Axes that may be given as one."""
     return [axes] if isinstance(axes, str) else list(axes or [])
-
-
-def _some(names: set[str]) -> str:
-    return ", ".join(sorted(names)) or "none"

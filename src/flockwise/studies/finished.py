@@ -65,9 +65,9 @@ class Finished:
         state = self.run.checkpoint(round)
         return state["models"], state["labels"]
 
-    def official_accuracy(self) -> float:
+    def official_accuracy(self, round: int | None = None) -> float:
         """Of the one global model, or of the mean of the models that clients have."""
-        models, labels = self.models()
+        models, labels = self.models(round)
         used = np.unique(labels[labels >= 0]) if len(models) > 1 else np.zeros(1, dtype=np.int64)
         mean = (
             models[used].astype(np.float64).mean(axis=0).astype(np.float32)
@@ -98,10 +98,12 @@ def own_reader(name: str, directory: Path | None) -> Callable[..., Any]:
 
 
 def statistic(values: Sequence[float | None], kind: str, better: str) -> float:
-    """The mean of a stretch of a curve, or its best or worst value; NaN where nothing was measured."""
+    """The mean of a stretch of a curve, its best or worst value, or how often it rises; NaN where nothing was measured."""
     known = [value for value in values if value is not None and value == value]
     if not known:
         return float("nan")
+    if kind == "rises":
+        return float(sum(later > earlier for earlier, later in zip([0.0, *known], known, strict=False)))
     if kind == "mean":
         return sum(known) / len(known)
     highest = (kind == "best") == (better != "lower")

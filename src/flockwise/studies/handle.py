@@ -14,6 +14,7 @@ from flockwise.studies.results import Result, current, results_in
 from flockwise.studies.side_by_side import Told, jobs_for, run_units
 from flockwise.studies.table import StudyTable
 from flockwise.studies.tabulating import tables_of
+from flockwise.studies.tuning import Search, tune, with_choices
 from flockwise.studies.work import Bench, units_of
 
 
@@ -44,7 +45,31 @@ class Study:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """Every cell with every seed."""
+        """Every cell with every seed, tuned as far as its search is through."""
+        return with_choices(self._as_written, self.searches, self.directory)
+
+    @cached_property
+    def searches(self) -> list[Search]:
+        """What was tried and chosen for tables that are tuned, as far as it is on record."""
+        return tune(self._as_written, self.tries, self.directory)
+
+    @property
+    def untuned(self) -> list[Search]:
+        """The searches that are not through."""
+        return [search for search in self.searches if not search.chosen and not search.error]
+
+    @property
+    def tries_left(self) -> int:
+        """How many tries the searches still need."""
+        return sum(search.left for search in self.searches)
+
+    def tries(self) -> list[Result]:
+        """The tries on record, one result each."""
+        found = results_in(self.folder / "tuning" / "results")
+        return [result for result in found if result.scale == self.scale]
+
+    @cached_property
+    def _as_written(self) -> list[Cell]:
         file = self.file
         if self._seeds is not None:
             tables = {
@@ -88,10 +113,39 @@ class Study:
         watch: Callable[[Told], object] = lambda told: None, stop: Callable[[], bool] = lambda: False,
     ) -> bool:  # fmt: skip
         """Run what is missing, side by side; whether all of it was tried. The same call goes on after a stop."""
-        todo = list(self.missing if cells is None else cells)
-        units = units_of(todo)
+        if not self.tune(jobs=jobs, keep_runs=keep_runs, ray=ray, watch=watch, stop=stop):
+            return False
+        chosen = self.missing if cells is None else self._now(cells)
+        return self._run(list(chosen), self.folder, jobs, keep_runs, ray, watch, stop)
+
+    def tune(
+        self, *, jobs: int = 0, keep_runs: bool = False, ray: str | None = None,
+        watch: Callable[[Told], object] = lambda told: None, stop: Callable[[], bool] = lambda: False,
+    ) -> bool:  # fmt: skip
+        """Carry out the searches that are not through; whether all of them are. Nothing to do where nothing is tuned."""
+        if not self.untuned:
+            return True
+
+        def carry_out(tries: list[Cell]) -> bool:
+            return self._run(tries, self.folder / "tuning", jobs, keep_runs, ray, watch, stop)
+
+        found = tune(self._as_written, self.tries, self.directory, carry_out)
+        self.__dict__ |= {"searches": found, "cells": with_choices(self._as_written, found, self.directory)}
+        return not self.untuned
+
+    def _now(self, cells: Iterable[Cell]) -> list[Cell]:
+        """The cells as they are by now, if they were asked for before they were tuned."""
+        known = {(cell.table, cell.name, cell.seed): cell for cell in self.cells}
+        return [known.get((cell.table, cell.name, cell.seed), cell) for cell in cells]
+
+    def _run(
+        self, cells: list[Cell], folder: Path, jobs: int, keep_runs: bool, ray: str | None,
+        watch: Callable[[Told], object], stop: Callable[[], bool],
+    ) -> bool:  # fmt: skip
+        """Carry out cells side by side; whether all of them were tried."""
+        units = units_of(cells)
         bench = Bench(
-            self.file.name, self.folder, self.directory, self.data, keep_runs=keep_runs, command=self.command
+            self.file.name, folder, self.directory, self.data, keep_runs=keep_runs, command=self.command
         )
         if ray is not None:
             from flockwise.studies.on_ray import run_on_ray
@@ -103,7 +157,7 @@ class Study:
         for told in said:
             tried += told.error is not None
             watch(told)
-        return tried == len(todo)
+        return tried == len(cells)
 
     def tables(self) -> list[StudyTable]:
         """The tables: means and intervals over seeds, the best marked."""
@@ -114,7 +168,14 @@ class Study:
         text = self.source.read_text(encoding="utf-8") if self.source else ""
         where = Path(folder) if folder is not None else self.folder
         return write_outputs(
-            self.file, self.cells, self.every_result(), where, self.directory, text, self.command
+            self.file,
+            self.cells,
+            self.every_result(),
+            where,
+            self.directory,
+            text,
+            self.command,
+            self.searches,
         )
 
     @property

@@ -1,7 +1,12 @@
 """What stands below a table: everything that is needed to read it rightly."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from flockwise.numbers import number_of
+from flockwise.studies.cells import label_of
 from flockwise.studies.file import NumberSpec
+from flockwise.studies.searching import budget
 from flockwise.studies.table import StudyTable
 
 _FEW = 8
@@ -67,17 +72,30 @@ def _partial(table: StudyTable) -> list[str]:
 
 def _tuned(table: StudyTable) -> list[str]:
     tune = table.spec.tune
-    chosen = {
-        ", ".join(
-            result.labels[axis] for axis in (tune.by or table.row_axes) if axis in result.labels
-        ): ", ".join(f"{field} = {value}" for field, value in sorted(result.tuned.items()))
-        for result in table.results
-        if tune and result.tuned
-    }
-    if tune is None or not chosen:
+    if tune is None:
         return []
-    said = "; ".join(f"{label or 'all'}: {settings}" for label, settings in chosen.items())
-    return [f"Tuned on validation data, {tune.tries} tries each of {', '.join(tune.search)}. Chosen: {said}."]
+    axes = tune.by or table.row_axes
+    chosen = {
+        ", ".join(result.labels[axis] for axis in axes): settings_said(result.tuned)
+        for result in table.results
+        if result.tuned
+    }
+    where = (
+        ""
+        if set(tune.by or table.row_axes) == set(table.spec.vary)
+        else ", in the first setting of the others"
+    )
+    said = f"Tuned on validation data ({number_of(tune.number).title}), {budget(tune)} tries each of "
+    said += (
+        f"{', '.join(tune.search)} with seed {tune.seed}, for each {' and '.join(axes) or 'table'}{where}."
+    )
+    listed = "; ".join(f"{label or 'all'}: {settings}" for label, settings in chosen.items())
+    return [f"{said} Chosen: {listed}." if listed else said]
+
+
+def settings_said(settings: Mapping[str, Any]) -> str:
+    """Settings that were tried or chosen, in words."""
+    return ", ".join(f"{name} = {label_of(value)}" for name, value in settings.items())
 
 
 def _failed(table: StudyTable) -> list[str]:

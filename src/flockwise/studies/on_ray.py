@@ -6,6 +6,7 @@ that nodes need no common disk; a task whose node dies is started again on anoth
 
 import json
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -49,7 +50,9 @@ def _connected(address: str) -> Any:
             "--ray: Ray is not installed; pip install -c constraints.txt 'flockwise[flower-simulation]'"
         ) from None
     try:
-        ray.init(address=address, log_to_driver=False, configure_logging=False, include_dashboard=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Ray's own future
+            ray.init(address=address, log_to_driver=False, configure_logging=False)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise ConfigError(
             f"--ray {address}: no cluster answers there: {str(error).splitlines()[0]}"

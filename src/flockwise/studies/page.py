@@ -7,15 +7,19 @@ from flockwise.report.page import content_hash, fill, page_style
 from flockwise.studies.figures import figures_of
 from flockwise.studies.file import StudyFile
 from flockwise.studies.html_table import html_table, safe
+from flockwise.studies.notes import settings_said
 from flockwise.studies.origin import Fact, origin_of
 from flockwise.studies.table import StudyTable
+from flockwise.studies.tuning import Search
 
 _CAPTIONS = {
     "heat": "At a glance", "curves": "Round by round", "seeds": "Seed by seed", "when": "Which one when",
 }  # fmt: skip
 
 
-def study_page(study: StudyFile, tables: Sequence[StudyTable], text: str = "", command: str = "") -> str:
+def study_page(
+    study: StudyFile, tables: Sequence[StudyTable], text: str = "", command: str = "", searches: Sequence[Search] = ()
+) -> str:  # fmt: skip
     """The page; `text` is the study's file as it was written, `command` what carries it out.
 
     Every label and error is anyone's text: it is escaped, and the page allows no script or style but its own.
@@ -27,7 +31,7 @@ def study_page(study: StudyFile, tables: Sequence[StudyTable], text: str = "", c
         f"script-src {content_hash(script)}; style-src {content_hash(style)}"
     )
     cards = [_table_card(number, table) for number, table in enumerate(tables)]
-    cards += [*_lacking(tables), _making(tables, command), *_source(text)]
+    cards += [*_tuning(searches), *_lacking(tables), _making(tables, command), *_source(text)]
     parts = {
         "policy": policy, "title": f"{safe(study.name)} · Flockwise", "style": style, "script": script,
         "heading": safe(study.title or study.name), "story": safe(_story(tables)),
@@ -44,6 +48,23 @@ def _table_card(number: int, table: StudyTable) -> str:
         notes = "".join(f'<p class="note">{safe(note)}</p>' for note in figure.notes)
         parts.append(f'<h3>{_CAPTIONS[name]}</h3><div class="{kind}">{drawn}</div>{notes}')
     return _card(f"table-{number}", table.called, "".join(parts), "card wide long table")
+
+
+def _tuning(searches: Sequence[Search]) -> list[str]:
+    """What was tried for each method, the chosen one marked."""
+    rows = ""
+    for search in searches:
+        for one in search.tries:
+            value = "failed" if one.value is None else f"{one.value:.4g}"
+            place = f"{search.table}: {search.label}" if search.table else search.label
+            said = [place, str(one.number), settings_said(one.settings), value]
+            cells = "".join(f"<td>{safe(part)}</td>" for part in said)
+            kind = ' class="chosen"' if search.chosen and one.settings == search.chosen else ""
+            rows += f'<tr{kind} title="{safe(one.error)}">{cells}</tr>'
+    head = "<tr><th>tuned</th><th>try</th><th>settings</th><th>on validation data</th></tr>"
+    table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+    note = '<p class="note">Every method had the same number of tries; the chosen ones are marked.</p>'
+    return [_card("tuning", "Tuning", note + table)] if rows else []
 
 
 def _lacking(tables: Sequence[StudyTable]) -> list[str]:

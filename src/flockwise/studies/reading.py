@@ -57,6 +57,8 @@ def _from_curves(result: Result, spec: NumberSpec, cell: Cell) -> float:
             if value is not None and spec.target is not None and value >= spec.target
         )
         return float(next(reached, math.nan))
+    if not _has_rounds(spec, cell):
+        return math.nan
     curve = result.curves.get(spec.of)
     if curve is None:
         value = result.values.get(spec.of)
@@ -70,6 +72,14 @@ def _from_curves(result: Result, spec: NumberSpec, cell: Cell) -> float:
         first, last = numbered[-1] - (spec.last or 1) + 1, numbered[-1]
     inside = [value for round, value in zip(numbered, curve, strict=False) if first <= round <= last]
     return statistic(inside, spec.statistic, spec.direction)
+
+
+def _has_rounds(spec: NumberSpec, cell: Cell) -> bool:
+    """Whether the cell has the rounds that the number is of: a method without a warm-up has no last round of it."""
+    try:
+        return bool([cell.round(of) for of in (spec.at, *(spec.over or ()))])
+    except ConfigError:
+        return False
 
 
 def measured(finished: Finished, cell: Cell, directory: Path | None) -> dict[str, float | None]:

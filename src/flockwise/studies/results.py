@@ -90,7 +90,7 @@ def stands(result: Result, cell: Cell, directory: Path | None = None) -> bool:
     Its config is read anew, so that options which a later release added are taken at their defaults.
     """
     at = cell.beginning.at if cell.beginning else None
-    if result.error or result.forked_at != at:
+    if result.error or result.forked_at != at or result.tuned != dict(cell.tuned):
         return False
     if cell.config is None:
         return not result.config and bool(cell.spec.compute)

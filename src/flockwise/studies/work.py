@@ -232,7 +232,7 @@ def blank(cell: Cell, bench: Bench) -> Result:
     at = cell.beginning.at if cell.beginning else None
     return Result(
         bench.study, cell.table, cell.name, cell.seed, cell.scale, dict(cell.labels), config, at,
-        command=bench.command, **surroundings(bench.workers),
+        command=bench.command, tuned=dict(cell.tuned), **surroundings(bench.workers),
     )  # fmt: skip
 
 

@@ -121,10 +121,11 @@ class StrategyBattery:
 
         def spoil(replies: list[Reply]) -> list[object]:
             nonlocal spoiled
-            spoiled += 3
+            again = replies[1:2]  # a plan may be for one client alone
+            spoiled += 2 + len(again)
             first = replies[0]
             nan = Reply(first.client, first.round, np.full(PARAMETERS, np.nan, np.float32), 10)
-            return [nan, *replies[1:], "garbage", replies[1]]
+            return [nan, *replies[1:], "garbage", *again]
 
         for _ in range(self.rounds):
             before, record = spoiled, round_of(server, engine, spoil)

@@ -13,9 +13,45 @@
     history.replaceState(null, "", place + location.search);
   }
 
+  function withToken() {
+    const token = sessionStorage.getItem("flockwise-token");
+    return token ? { "x-flockwise-token": token } : {};
+  }
+
+  // Where looking needs the token, too, a person is asked for it once, and everything starts anew.
+  function refused(answer) {
+    if (answer.status !== 401) return false;
+    sessionStorage.removeItem("flockwise-token");
+    if (!document.getElementById("token"))
+      askToken(() => location.reload(), "Looking at these runs needs the token.");
+    return true;
+  }
+
   async function read(address) {
-    const answer = await fetch(address, { headers: { accept: "application/json" } });
-    return answer.json();
+    const answer = await fetch(address, { headers: { accept: "application/json", ...withToken() } });
+    return refused(answer) ? null : answer.json();
+  }
+
+  // As EventSource does, which cannot send the token.
+  async function listen(address, changed) {
+    for (;;) {
+      try {
+        const answer = await fetch(address, { headers: withToken() });
+        if (refused(answer)) return;
+        say("");
+        const stream = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+        let heard = "";
+        for (let part = await stream.read(); !part.done; part = await stream.read()) {
+          const told = (heard + part.value).split("\n\n");
+          heard = told.pop();
+          if (told.some((one) => one.startsWith("event: changed"))) changed();
+        }
+      } catch {
+        // told below, and tried again
+      }
+      say("Connection lost; trying again.");
+      await new Promise((wake) => setTimeout(wake, 1000));
+    }
   }
 
   // Fetches again whenever the server says that something changed; one fetch at a time, the last word wins.
@@ -29,7 +65,8 @@
       }
       busy = true;
       try {
-        show(await read(address));
+        const found = await read(address);
+        if (found) show(found);
       } catch (problem) {
         say(`The dashboard does not answer: ${problem.message}`);
       }
@@ -40,12 +77,7 @@
         refresh();
       }
     };
-    const stream = new EventSource(
-      `/api/changes${runName === null ? "" : `?run=${encodeURIComponent(runName)}`}`,
-    );
-    stream.addEventListener("changed", refresh);
-    stream.addEventListener("error", () => say("Connection lost; trying again."));
-    stream.addEventListener("open", () => say(""));
+    listen(`/api/changes${runName === null ? "" : `?run=${encodeURIComponent(runName)}`}`, refresh);
   }
 
   const message = el("p", { class: "problems", role: "status", hidden: true, id: "message" });
@@ -212,7 +244,10 @@
     say((await answer.json().catch(() => ({}))).error || "The request was refused.");
   }
 
-  function askToken(then) {
+  function askToken(
+    then,
+    why = "Decisions need the token that was given or printed when the dashboard was started.",
+  ) {
     const field = el("input", {
       type: "password",
       "aria-label": "Token",
@@ -222,7 +257,7 @@
     const dialog = el(
       "dialog",
       { id: "token", "aria-label": "Token" },
-      el("p", {}, "Decisions need the token that was printed when the dashboard was started."),
+      el("p", {}, why),
       el("label", {}, "Token ", field),
       " ",
       el(

@@ -1,5 +1,7 @@
 """Figure 1: linear regression of two clients with one weight, driven through the same server as every run."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from flockwise.messages import Plan, Reply
@@ -11,7 +13,7 @@ ROUNDS, EPOCHS, SAMPLES, LEARNING_RATE = 10, 10, 50, 0.03
 WEIGHTS = {"IID": (45.0, 45.0), "non-IID": (20.0, 70.0)}
 
 
-def two_clients(case: str, seed: int) -> dict[str, list[float]]:
+def two_clients(labels: Mapping[str, str], seed: int) -> dict[str, list[float]]:
     """The global weight and both clients' own after each of 10 rounds of 10 epochs on 50 samples.
 
     The paper gives no inputs, noise or learning rate: here inputs are normal, the noise has standard
@@ -19,7 +21,7 @@ def two_clients(case: str, seed: int) -> dict[str, list[float]]:
     with which weights settle around round 8, as the paper says they do.
     """
     data = []
-    for client, weight in enumerate(WEIGHTS[case]):
+    for client, weight in enumerate(WEIGHTS[labels["data"]]):
         random = generator(seed, "linear regression", client)
         x = random.standard_normal(SAMPLES)
         data.append((x, weight * x + random.standard_normal(SAMPLES)))

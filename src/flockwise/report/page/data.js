@@ -66,6 +66,7 @@ function accuracyAt(run, row, client) {
 
 // Newest measured accuracy of each client; for one that is set apart, of when it was last tested.
 function lastAccuracies(run) {
+  if (run.accuracy?.latest) return run.accuracy.latest;
   const rows = run.accuracy ? run.accuracy.rounds.length : 0;
   return Array.from({ length: clientCount(run) }, (_, client) => {
     for (let row = rows - 1; row >= Math.max(0, rows - 50); row--) {

@@ -2,9 +2,11 @@
 
 import csv
 import io
+from collections.abc import Sequence
 
 from flockwise.export.text_files import cell
 from flockwise.studies.table import StudyTable
+from flockwise.studies.tuning import Search
 
 
 def csv_table(table: StudyTable) -> str:
@@ -25,4 +27,19 @@ def csv_table(table: StudyTable) -> str:
             seen |= dict.fromkeys(entry.unmeasured, ("", "no value"))
             for seed, (value, error) in sorted(seen.items()):
                 rows.writerow(map(cell, [*place, seed, value, error, *whole]))
+    return text.getvalue()
+
+
+def csv_tries(searches: Sequence[Search]) -> str:
+    """What was tried while tuning, a row for each try."""
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    fields = list(dict.fromkeys(name for search in searches for one in search.tries for name in one.settings))
+    rows.writerow(map(cell, ["table", "tuned", "try", *fields, "value", "error", "chosen"]))
+    for search in searches:
+        best = next((one.number for one in search.tries if one.settings == search.chosen), None)
+        for one in search.tries:
+            values = [one.settings.get(name, "") for name in fields]
+            said = [search.table, search.label, one.number, *values, one.value, one.error, one.number == best]
+            rows.writerow(map(cell, said))
     return text.getvalue()

@@ -1,1 +1,0 @@
-"""Mini-FL: Tables 4 and 5 a-c."""

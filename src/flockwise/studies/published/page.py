@@ -1,0 +1,102 @@
+"""A paper's page: what can be said first, how it is said before any number, then everything behind it."""
+
+from pathlib import Path
+
+from flockwise.studies.published import history, readings, tables
+from flockwise.studies.published.figures import Figure, draw
+from flockwise.studies.published.publication import Publication
+
+RULE = (Path(__file__).parent / "rule.md").read_text(encoding="utf-8").strip()
+
+
+def write_page(publication: Publication, pages: Path) -> Path:
+    """Write the page, its figures, and what was measured at the reduced scale as an appendix of its own."""
+    drawn = {figure.name: _drawn(figure, publication, pages) for figure in publication.figures}
+    path = pages / f"{publication.name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(publication, drawn), encoding="utf-8")
+    if publication.short_rows:
+        reduced = [figure for figure in publication.figures if drawn[figure.name] == "short"]
+        (pages / publication.name).mkdir(exist_ok=True)
+        (pages / publication.name / "short.md").write_text(appendix(publication, reduced), encoding="utf-8")
+    return path
+
+
+def page(publication: Publication, drawn: dict[str, str]) -> str:
+    """The page as Markdown; `drawn` are figures that exist, and of which scale."""
+    first = next((figure for figure in publication.figures if drawn.get(figure.name) == "full"), None)
+    parts = [
+        f"# {publication.title}",
+        "",
+        _made(publication),
+        "",
+        RULE,
+        "",
+        *tables.summary(publication.rows),
+        "",
+    ]
+    parts += [_image(first, publication), ""] if first else []
+    parts += ["## What the paper says", "", *tables.claims(publication.claims), ""]
+    parts += [_with_history(publication), ""]
+    parts += ["## How open settings were read", "", *readings.told(publication.readings), ""]
+    full = [f for f in publication.figures if drawn.get(f.name) == "full" and f is not first]
+    parts += ["## Figures", "", *(f"{_image(f, publication)}\n" for f in full)] if full else []
+    parts += ["## The paper's setting (`--scale full`)", "", *tables.details(publication.rows)]
+    if publication.short_rows:
+        parts += [f"Appendix: [reduced scale]({publication.name}/short.md), without verdicts."]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _made(publication: Publication) -> str:
+    results = publication.full.results
+    unknown = sum(result.commit == "unknown" for result in results)
+    seeds = sorted({result.seed for result in results})
+    told = ", ".join(map(str, seeds)) or "none"
+    return (
+        f"Made by `flockwise paper {publication.name}` from the files in `papers/{publication.name}/results`, which are "
+        f"never edited: {len(results)} at full, seeds {told}; {unknown} of them are from before results named their commit "
+        "(commit unknown)."
+    )
+
+
+def _with_history(publication: Publication) -> str:
+    """The prose, and below its first part the numbers that changed."""
+    changed = history.told(publication.made, "full", publication.full)
+    if not changed:
+        return publication.prose
+    first, heading, rest = publication.prose.partition("\n\n## ")
+    told = ["", "Results at full that were overwritten, from `replaced`:", "", *changed]
+    return "\n".join([first, *told]) + heading + rest
+
+
+def appendix(publication: Publication, figures: list[Figure]) -> str:
+    """What was measured at the reduced scale."""
+    parts = [
+        f"# {publication.title}: reduced scale (`--scale short`)", "",
+        f"An appendix of [the paper's page](../{publication.name}.md). Another model, fewer rounds: what is published "
+        "stands beside it for orientation only, and nothing is judged.", "",
+        *(f"![{figure.title}]({figure.name}.svg)\n" for figure in figures),
+        *tables.details(publication.short_rows, verdicts=False),
+    ]  # fmt: skip
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _drawn(figure: Figure, publication: Publication, pages: Path) -> str:
+    """The scale it was drawn from: full, or short where there is nothing at full; empty if it was not drawn."""
+    for scale, measured, rows in (
+        ("full", publication.full, publication.rows),
+        ("short", publication.short, publication.short_rows),
+    ):
+        if figure.kind == "published" and scale == "short":
+            continue
+        content = draw(figure, measured, rows)
+        if content is not None:
+            file = pages / publication.name / f"{figure.name}.svg"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, encoding="utf-8")
+            return scale
+    return ""
+
+
+def _image(figure: Figure, publication: Publication) -> str:
+    return f"![{figure.title}]({publication.name}/{figure.name}.svg)"

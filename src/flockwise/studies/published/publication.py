@@ -1,0 +1,67 @@
+"""A paper beside our study of it: all that its folder says, and what was measured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from flockwise.studies.published.bars import Bar, read_bars
+from flockwise.studies.published.claims import ORDER, Claim, Judged, judge, read_claims
+from flockwise.studies.published.figures import Figure, read_figures
+from flockwise.studies.published.measured import Measured
+from flockwise.studies.published.readings import Reading, read_readings
+from flockwise.studies.published.verdicts import Row, rows_of
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What a paper published, and what we measured: at its own scale, and at a reduced one for an appendix."""
+
+    name: str
+    title: str
+    said: Path  # the folder of its study file
+    made: Path  # the folder of its results
+    full: Measured
+    short: Measured
+
+    @cached_property
+    def bars(self) -> list[Bar]:
+        """The published numbers."""
+        return read_bars(self.said)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """Published and ours at full."""
+        return rows_of(self.full, self.bars)
+
+    @cached_property
+    def short_rows(self) -> list[Row]:
+        """Ours at the reduced scale, beside numbers that are not its own: no verdicts."""
+        return [row for row in rows_of(self.short, self.bars) if row.values]
+
+    @cached_property
+    def claims(self) -> list[Judged]:
+        """Every claim with its verdict, what goes against it first."""
+        found = [judge(claim, self.full) for claim in self.written_claims]
+        return sorted(found, key=lambda judged: ORDER.index(judged.verdict))
+
+    @property
+    def written_claims(self) -> Sequence[Claim]:
+        """The claims as the file has them."""
+        return read_claims(self.said)
+
+    @property
+    def readings(self) -> list[Reading]:
+        """How open settings were read."""
+        return read_readings(self.said)
+
+    @cached_property
+    def figures(self) -> list[Figure]:
+        """What is drawn; the first stands at the top of the page."""
+        return read_figures(self.said)
+
+    @property
+    def prose(self) -> str:
+        """What a person wrote about it, as Markdown."""
+        path = self.said / "page.md"
+        return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
