@@ -22,3 +22,6 @@ class View(NamedTuple):
             drawn = generator(0, f"view/{part}", client).standard_normal(x.shape, dtype=np.float32)
             changed += np.float32(self.noise) * drawn
         return changed
+
+
+AS_IT_IS = View()
