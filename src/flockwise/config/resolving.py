@@ -25,7 +25,18 @@ Resolve = Callable[[Config, Path | None], Config]
 def resolve(config: Config, directory: Path | None) -> Config:
     """The config with all options of its pieces; ConfigError with a line per fault if it cannot be run."""
     faults: list[str] = []
-    for step in (_data, _split, _model, _training, _aggregation, _strategy, _attack, _faults, _evaluation):
+    for step in (
+        _data,
+        _split,
+        _model,
+        _training,
+        _default_rule,
+        _aggregation,
+        _strategy,
+        _attack,
+        _faults,
+        _evaluation,
+    ):
         try:
             config = step(config, directory)
         except PluginError as error:
@@ -132,6 +143,21 @@ def _training(config: Config, directory: Path | None) -> Config:
             f"training.momentum = {section.momentum}: is for training.optimizer = 'sgd'; Adam has its own, leave it out"
         )
     return config
+
+
+def _default_rule(config: Config, directory: Path | None) -> Config:
+    """Where no rule is named, the strategy's own."""
+    if "name" in config.aggregation.model_fields_set or config.strategy.name == OWN:
+        return config
+    try:
+        rule = find_strategy(config.strategy.name, directory).rule
+    except PluginError:
+        return config  # told with the strategy
+    if rule is None or rule.name == config.aggregation.name:
+        return config
+    said = {**rule.options, **config.aggregation.parameters, "name": rule.name}
+    said |= {"attackers": config.aggregation.attackers, "before": config.aggregation.before}
+    return config.model_copy(update={"aggregation": type(config.aggregation).model_validate(said)})
 
 
 def _aggregation(config: Config, directory: Path | None) -> Config:
