@@ -29,7 +29,18 @@ _SCHEDULES = ("schedule", "step_schedule")
 def resolve(config: Config, directory: Path | None) -> Config:
     """The config with all options of its pieces; ConfigError with a line per fault if it cannot be run."""
     faults: list[str] = []
-    for step in (_data, _split, _model, _task, _training, _aggregation, _strategy, _attack, _faults, _evaluation):
+    for step in (
+        _data,
+        _split,
+        _model,
+        _task,
+        _training,
+        _aggregation,
+        _strategy,
+        _attack,
+        _faults,
+        _evaluation,
+    ):
         try:
             config = step(config, directory)
         except PluginError as error:

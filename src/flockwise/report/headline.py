@@ -48,7 +48,7 @@ def _turning_point(run: Run, known: Places) -> int | None:
         if name in facts:
             several |= np.nan_to_num(facts[name]) > ordinary
     first = np.flatnonzero(several)
-    return int(run.rounds[first[0]]) if len(first) and run.rounds[first[0]] > 1 else None
+    return int(run.rounds[first[0]]) if len(first) and first[0] > 0 else None
 
 
 def _caught(run: Run, known: Places) -> dict[str, Any]:
@@ -69,6 +69,9 @@ def _story(run: Run, numbers: dict[str, Any]) -> str:
         why = run.about.get("error") or "no reason is on record"
         return f"This run failed after {_some(numbers['rounds'], 'round')}: {why}"
     parts = [f"{strategy} with {_some(numbers['clients'], 'client')}, {_some(numbers['rounds'], 'round')}."]
+    if run.parent is not None:
+        before, at = run.parent
+        parts.append(f"It goes on from {before.rstrip('/').rpartition('/')[2]}, round {at}.")
     if "feature" in run.facts and (numbers["flocks"] or 0) > 1:
         parts.append(f"One model, with reports in {int(numbers['flocks'])} groups.")
     elif numbers["turn"] is not None and (numbers["flocks"] or 0) > 1:

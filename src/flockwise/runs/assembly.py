@@ -72,10 +72,10 @@ class Parts:
 
 
 def assemble(
-    config: Config, state: State | None = None, *, directory: Path | None = None, data: Path | None = None,
-    brought: Brought | None = None,
+    config: Config, state: State | Callable[[Federation], State] | None = None, *, directory: Path | None = None,
+    data: Path | None = None, brought: Brought | None = None,
 ) -> Parts:  # fmt: skip
-    """Build every part; what the user brought replaces what the config names."""
+    """Build every part; what the user brought replaces what the config names. A state may depend on who is there."""
     brought = brought or Brought()
     method = brought.method or method_of(config, directory)
     if config.engine.name != "local" and brought.engine is None and (brought.clients or brought.model):
@@ -98,6 +98,8 @@ def assemble(
     refuse_too_large(method, federation.clients, work.travel.size)
     first = first_models(config, work, method, directory, brought.model)
     _finite(work)
+    if callable(state):
+        state = state(work.federation)
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)
     travel, cap = work.travel, config.gate.weight_cap

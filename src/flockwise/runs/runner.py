@@ -107,12 +107,12 @@ def run(
         about = {**environment(config, folder), **about_data(parts.federation)}
         found = checked_data(parts.federation, config.data.check)
         with create_run(path, config.written(), about, policy_of(config)) as writer:
-            _told_clients(writer, parts)
+            told_clients(writer, parts)
             writer.events(0, [*found, *(Event("note", line) for line in doubts(config))])
-            _loop(config, parts, writer, on_round, stop).run(config.rounds)
+            loop_of(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
-    return _ended(path)
+    return ended(path)
 
 
 def _refuse_others(what: object, clients: object) -> None:
@@ -154,8 +154,10 @@ def resume(
     with lock(path):  # told before anything is built, if another process is at it
         pass
     newest = found.newest_checkpoint()
-    if newest.round < int(found.environment.get("forked_at", 0)):
-        raise RunError(f"{path}: this fork was stopped while it was being made; delete it and fork again")
+    if newest.round < int(found.environment.get("forked_at", found.environment.get("continued_at", 0))):
+        raise RunError(
+            f"{path}: was stopped while it was being made from another run; delete it, and make it again"
+        )
     state = state_of(newest.arrays, path) if newest.arrays else None
     # Nothing of the record is touched before it is clear that the run can go on.
     brought = Brought(clients, model, method, attack, engine, training, task)
@@ -167,12 +169,12 @@ def resume(
             writer.events(newest.round, newest.passed_over)
             writer.about(goal=str(goal))
             writer.events(newest.round, _other_trainer(found, parts))
-            _told_clients(writer, parts)
+            told_clients(writer, parts)
             parts.engine.restore(kept_by_clients(newest.arrays))
-            _loop(config, parts, writer, on_round, stop).run(goal)
+            loop_of(config, parts, writer, on_round, stop).run(goal)
     finally:
         parts.engine.close()
-    return _ended(path)
+    return ended(path)
 
 
 def fork(
@@ -211,16 +213,16 @@ def fork(
             "parent": str(Path(path).resolve()), "forked_at": at,
         }  # fmt: skip
         with create_run(target, config.written(), about, policy_of(config)) as writer:
-            _told_clients(writer, parts)
+            told_clients(writer, parts)
             _inherit(parent, writer, at, saved)
             parts.engine.restore(kept_by_clients(saved))
-            _loop(config, parts, writer, on_round, stop).run(config.rounds)
+            loop_of(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
-    return _ended(target)
+    return ended(target)
 
 
-def _ended(path: Path) -> Run:
+def ended(path: Path) -> Run:
     """The run as it ended; an EngineError if nothing was learned in it, whose record is kept all the same."""
     found = open_run(path)
     if found.state == "failed":
@@ -234,9 +236,10 @@ def kept_by_clients(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
-def _loop(
+def loop_of(
     config: Config, parts: Parts, writer: RunWriter, on_round: Callback | None, stop: Callable[[], bool]
 ) -> Loop:
+    """The loop of a run."""
     attackers, work = parts.hazards.attackers, parts.work
     truth = [
         ground_truth(federation or work.federation, attackers) for federation in (work.federation, work.later)
@@ -266,7 +269,8 @@ def _other_trainer(found: Run, parts: Parts) -> list[Event]:
     return [Event("trainer", told, detail={"before": before, "now": now})]
 
 
-def _told_clients(writer: RunWriter, parts: Parts) -> None:
+def told_clients(writer: RunWriter, parts: Parts) -> None:
+    """Put on record who takes part, with what data, and what trains."""
     scoring = parts.work.task.scoring.written()
     writer.about(trainer=parts.work.why, data=parts.federation.dataset.name, scoring=scoring)
     writer.clients(parts.engine.clients() or client_rows(parts))

@@ -44,22 +44,27 @@ def place(follow: float | None = None) -> Stage:
             return round
         alive = flocks_in(round.state.labels[round.state.free])
         round, scores = yield from ask(round, scoring_plan(round, round.state.models[alive], clients))
-        state = round.state
-        labels, events = state.labels.copy(), []
-        blind = (BLIND.get(state) or Blind(np.zeros(state.clients, dtype=bool))).blind.copy()
-        for score in scores:
-            blind[score.client] = np.isnan(score.values).all()  # without data it will choose when it trains
-            best = (
-                None
-                if blind[score.client]
-                else _better(score, alive, int(labels[score.client]), follow or 0.0, round.setting.scoring)
-            )
-            if best is not None:
-                events.append(_told(score, int(labels[score.client]), best, round.setting.scoring))
-                labels[score.client] = best
-        return round.noted(events=events).to(BLIND.put(replace(state, labels=labels), Blind(blind)))
+        state, events = settled(round.state, alive, scores, follow or 0.0, round.setting.scoring)
+        return round.noted(events=events).to(state)
 
     return Stage("place", run)
+
+
+def settled(
+    state: State, alive: Clients, scores: Sequence[Scores], follow: float, scoring: Scoring
+) -> tuple[State, list[Event]]:
+    """Each client where its scores of the flocks `alive` say, if it has no flock or does `follow` better elsewhere."""
+    labels, events = state.labels.copy(), []
+    blind = (BLIND.get(state) or Blind(np.zeros(state.clients, dtype=bool))).blind.copy()
+    for score in scores:
+        blind[score.client] = np.isnan(score.values).all()  # without data it will choose when it trains
+        if blind[score.client]:
+            continue
+        best = _better(score, alive, int(labels[score.client]), follow, scoring)
+        if best is not None:
+            events.append(_told(score, int(labels[score.client]), best, scoring))
+            labels[score.client] = best
+    return BLIND.put(replace(state, labels=labels), Blind(blind)), events
 
 
 def _to_place(state: State, found: int, follow: float | None) -> Clients:

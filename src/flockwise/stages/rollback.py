@@ -27,7 +27,7 @@ class Snapshots(NamedTuple):
     models: Models
 
 
-_SNAPSHOTS = Slot("snapshot", Snapshots)
+_SNAPSHOTS = Slot("snapshot", Snapshots, {})
 MOST = 8  # snapshots; beyond, every other is dropped and the spacing doubles
 
 

@@ -124,6 +124,13 @@ class Run:
         return "interrupted" if state == "running" and not files.is_locked(self.path) else state
 
     @property
+    def parent(self) -> tuple[str, int] | None:
+        """The run that this one was forked or continued from, and after which of its rounds."""
+        path = self.environment.get("parent")
+        at = self.environment.get("continued_at", self.environment.get("forked_at"))
+        return (path, at) if isinstance(path, str) and type(at) is int else None
+
+    @property
     def goal(self) -> int | None:
         """The last round that was asked for: the config's, unless the run went on to another."""
         asked, planned = self.about.get("goal", ""), self.config.get("rounds")
