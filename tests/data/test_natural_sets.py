@@ -97,10 +97,8 @@ SMALL = recordings()[:20_000]
 
 
 def test_keyboards_predict_the_next_character_inside_a_paragraph(tmp_path: Path) -> None:
-    page = "".join(
-        f"<p>Wir   sind “{word}” <b>da</b>.</p>"
-        for word in ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"]
-    )
+    words = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"]
+    page = "".join(f"<p>Wir   sind “{word}” <b>da</b>.</p>" for word in words)
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for name in keyboard_text.FILES:
