@@ -42,6 +42,7 @@ class Plan:
     kind: Literal["train", "validate"]
     models: Models
     tasks: tuple[Task, ...]
+    shares: bool = False  # in a validation plan: also say which share of one's training samples each model fits best
 
     @cached_property
     def offers(self) -> Mapping[int, tuple[int, ...]]:
@@ -130,6 +131,7 @@ class Scores:
     accuracies: tuple[float, ...]
     samples: int
     losses: tuple[float, ...] = ()  # the mean loss of each model; may be left out
+    shares: tuple[float, ...] = ()  # of its training samples, those that each model has the lowest loss on; if asked for
 
 
 @dataclass(frozen=True)

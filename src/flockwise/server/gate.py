@@ -156,6 +156,10 @@ class Gate:
             return f"losses must be a tuple of {len(models)} numbers, or empty"
         if not all(isinstance(loss, float) for loss in reply.losses):
             return "losses must be numbers"
+        if not isinstance(reply.shares, tuple) or len(reply.shares) not in (0, len(models)):
+            return f"shares must be a tuple of {len(models)} numbers, or empty"
+        if not all(isinstance(share, float) and 0.0 <= share <= 1.0 for share in reply.shares):
+            return "shares must lie between 0 and 1"
         if not _is_whole(reply.samples) or not 0 <= reply.samples <= self.max_samples:
             return f"claims {reply.samples!s:.20} samples"
         return None
