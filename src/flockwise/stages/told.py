@@ -27,7 +27,7 @@ class _Told:
         )
 
 
-_TOLD = Slot("told", _Told)
+_TOLD = Slot("told", _Told, {"rows": 0.0, "heard": False})
 
 
 @dataclass(frozen=True)
