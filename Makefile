@@ -17,7 +17,7 @@ help:  ## list the commands
 
 .venv/.dev: .venv/.core Makefile
 	@echo "installing the test tools into .venv (once)"
-	@$(PIP) --editable '.[dev,dashboard,flower-simulation]'
+	@$(PIP) --editable '.[dev,dashboard,flower-simulation,tuning]'
 	@touch $@
 
 demo: .venv/.core  ## train a clustered federation on embedded data and write its report

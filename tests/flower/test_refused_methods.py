@@ -14,7 +14,7 @@ from flockwise.strategies import STRATEGIES
 PERSONAL = "what clients keep and how they train is up to the ClientApp"
 REFUSED = {
     "oracle": "is given the groups of a simulated split, which nobody knows in a Flower app",
-    **dict.fromkeys(["fedper", "fedrep", "fedbabu", "ditto", "apfl"], PERSONAL),
+    **dict.fromkeys(["fedper", "fedrep", "fedbabu", "ditto", "apfl", "fedsoft"], PERSONAL),
 }
 
 

@@ -89,10 +89,19 @@ class Kept:
                 ):
                     del due[name]
                     self.restarted.append(name)
+                    self._clear_away(process["pid"])
                     if name == "superlink":
                         self.deployment.start_superlink()
                     else:
                         self.deployment.start_node(int(name.removeprefix("node-")), NODES)
+
+    def _clear_away(self, leader: int) -> None:
+        """End what a dead process has left behind, as systemd does with what is left in a unit."""
+        for pid in self.deployment._marked():
+            with contextlib.suppress(OSError, IndexError):
+                session = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[3])
+                if session == leader:
+                    os.kill(pid, signal.SIGKILL)
 
 
 @dataclass
@@ -234,5 +243,6 @@ if __name__ == "__main__":
     parser.add_argument("--some", type=int, nargs="*", help="of the moments, counted from 0")
     parser.add_argument("--out", type=Path, default=Path("flower-kills.json"))
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the deployment is taken down on the way out
     done = matrix(asked.only, asked.some or list(range(asked.moments)), asked.moments, asked.out)
     print(f"{sum(bool(t['held']) for t in done.values())} of {len(done)} held")

@@ -15,6 +15,7 @@ COMMANDS = {  # each in the file of its name
     "run": "Run a config.",
     "resume": "Go on with a run after a stop or a crash.",
     "fork": "Start a new run from a checkpoint of another.",
+    "continue": "Start a new run from the models of another, with new data and clients.",
     "study": "Carry out a whole table of runs from one file.",
     "new": "Write a commented config to start from.",
     "runs": "List runs with state, round and accuracy.",
@@ -25,6 +26,7 @@ COMMANDS = {  # each in the file of its name
     "quarantine": "Set clients apart.",
     "report": "Write the HTML report of one or several runs.",
     "serve": "Watch runs live in a browser.",
+    "backup": "Copy a run that is whole, also while it goes on.",
     "logs": "Write what happens in runs as JSON lines, and go on as it does.",
     "export": "Write a run's numbers as CSV, JSON lines, Parquet, ...",
     "list": "List strategies, aggregators, attacks, splits, datasets, models, ...",
@@ -43,7 +45,9 @@ class _Lazy(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        function = "list_pieces" if name == "list" else name  # Python has a list of its own
+        function = {"list": "list_pieces", "continue": "continue_run"}.get(
+            name, name
+        )  # words of Python's own
         command: click.Command = getattr(import_module(f"flockwise.cli.{name}"), function)
         return command
 

@@ -23,6 +23,7 @@ from flockwise.stages.average import (
 from flockwise.stages.by_origin import ByFeature, LatestOrigins, OneModelByBoundaries
 from flockwise.stages.evidence import LatestUpdates, Source, latest_models, this_round
 from flockwise.stages.grouping import Bipartition, Clustered, Grouping
+from flockwise.stages.judging import sets_minorities_apart
 from flockwise.stages.neighbours import NearestCommunities
 from flockwise.stages.regroup import all_go_on, find_flocks, largest_goes_on, split_flocks
 from flockwise.stages.relabel import inherited
@@ -102,8 +103,10 @@ def look_of(
     begin = one_model_goes_on if attribution == "one-model" else inherited
     if scope == "all":
         return find_flocks(source, groups, schedule, begin)
-    part = largest_goes_on if keep == "largest" else partial(all_go_on, begin=begin)
-    return split_flocks(source, groups, part, schedule)
+    if keep == "largest":
+        warned = [sets_minorities_apart("keep = 'largest'")]
+        return split_flocks(source, groups, largest_goes_on, schedule, warned)
+    return split_flocks(source, groups, partial(all_go_on, begin=begin), schedule)
 
 
 def round_of(

@@ -17,11 +17,13 @@ class Report:
 
         label_counts = Report({"counts": (10,)}, lambda x, y, classes: {"counts": np.bincount(y, minlength=10)})
 
+    With `of_latents` what is made of samples is made of what the last layer of the model that was sent sees of them instead.
     In a deployment clients make them as they like: names and shapes are the contract, which the gate holds them to.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
     make: Make
+    of_latents: bool = False
 
     def __post_init__(self) -> None:
         numbers = sum(int(np.prod(shape)) for shape in self.shapes.values())
