@@ -7,7 +7,7 @@ import pytest
 
 import flockwise as fw
 from flockwise.config import parse_config
-from flockwise.errors import ConfigError
+from flockwise.errors import ConfigError, EngineError
 from flockwise.messages import ROOT
 from flockwise.runs.channel import Channel
 from flockwise.runs.clock import make_clock
@@ -69,7 +69,9 @@ def test_a_run_with_a_clock_goes_on_to_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_nobody_in_time_is_a_round_without_a_change(tmp_path: Path) -> None:
-    run = played(tmp_path / "run", rounds=2, deadline=0.1)
+    with pytest.raises(EngineError, match="no reply could be used"):
+        played(tmp_path / "run", rounds=2, deadline=0.1)
+    run = open_run(tmp_path / "run")
     assert run.state == "failed" and run.facts["participants"].tolist() == [0.0, 0.0]
     assert run.facts["round_time"].tolist() == [0.1, 0.1]
 
