@@ -123,7 +123,7 @@ class Deployment:
 
     def start_superlink(self) -> None:
         """Start (or start again) the SuperLink, on its port and with its state."""
-        port = self.port
+        port = self.address_port() if "superlink" in self.processes else self.port
         self._spawn("superlink", [
             program("flower-superlink"), "--host", HOST, "--port", str(port), "--ssl-ca-certfile",
             str(self.folder / "ca.crt"), "--ssl-certfile", str(self.folder / "server.pem"), "--ssl-keyfile",
