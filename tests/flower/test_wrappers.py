@@ -51,7 +51,7 @@ def test_no_part_of_a_strategy_can_be_called_alone(part, tmp_path):
 
 def test_the_workflow_of_secagg_is_refused_with_what_to_use(tmp_path):
     from flwr.server import LegacyContext, ServerConfig
-    from flwr.server.workflow import DefaultWorkflow, SecAggPlusWorkflow
+    from flwr.server.workflow.default_workflows import default_init_params_workflow
 
     context = LegacyContext(
         Context(7, 1, {}, RecordDict(), {}),
@@ -59,7 +59,7 @@ def test_the_workflow_of_secagg_is_refused_with_what_to_use(tmp_path):
         strategy=Flocks("flic", clients=3, run=tmp_path / "run"),
     )
     with pytest.raises(InputError, match="take secaggplus_mod out of the ClientApp"):
-        DefaultWorkflow(fit_workflow=SecAggPlusWorkflow(3, 2))(grid(), context)
+        default_init_params_workflow(grid(), context)  # the first that any workflow does, SecAgg+ included
 
 
 def test_an_app_that_masks_its_updates_is_named_in_the_runs_error(tmp_path):
