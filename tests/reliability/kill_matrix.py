@@ -1,6 +1,6 @@
 """The kill matrix of a Flower deployment: SuperLink, ServerApp and SuperNode, each killed at so many moments of a run.
 
-    python -m tests.reliability.kill_matrix --moments 20 --out kills.json       # all 60; hours; goes on where it was
+    python -m tests.reliability.kill_matrix --moments 20        # all 60; hours; goes on where it was
 
 A deployment with TLS and keys runs an app of two clinics under `supervise`. What is killed with SIGKILL is started again
 as the units of docs/flower.md would do it (`Restart=always`), and nobody else touches anything. A trial holds if the run
@@ -242,7 +242,7 @@ if __name__ == "__main__":
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--only", choices=KINDS, nargs="*", default=list(KINDS))
     parser.add_argument("--some", type=int, nargs="*", help="of the moments, counted from 0")
-    parser.add_argument("--out", type=Path, default=Path("flower-kills.json"))
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/flower_kills.json"))
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the deployment is taken down on the way out
     done = matrix(asked.only, asked.some or list(range(asked.moments)), asked.moments, asked.out)
