@@ -78,7 +78,11 @@ function headlineNumbers(run) {
         ? "mean over clients"
         : `${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(3)} since round ${h.turn}`,
     ],
-    ["worst client", short(h.worst), `${run.score.better === "lower" ? "highest" : "lowest"} ${run.score.title}`],
+    [
+      "worst client",
+      short(h.worst),
+      `${run.score.better === "lower" ? "highest" : "lowest"} ${run.score.title}`,
+    ],
     ["flocks", short(h.flocks), h.turn && h.flocks > 1 ? `first in round ${h.turn}` : ""],
     [
       "ARI",
