@@ -178,9 +178,10 @@ def origin(address: object, hour: object, user: object) -> tuple[float, float, f
 
 def number(value: object) -> float:
     """A number as told by a client; one so large that its square overflows counts as not told."""
-    if isinstance(value, float | int | np.number) and abs(value) < 1e100:  # type: ignore[operator]
-        return float(value)
-    return float("nan")
+    told = isinstance(value, float | int | np.number) and not isinstance(
+        value, np.timedelta64 | np.complexfloating
+    )
+    return float(value) if told and abs(value) < 1e100 else float("nan")  # type: ignore[operator, arg-type]
 
 
 def _place(address: object) -> float:

@@ -20,6 +20,8 @@ COMMANDS = {  # each in the file of its name
     "new": "Write a commented config to start from.",
     "runs": "List runs with state, round and accuracy.",
     "show": "Show one run in the terminal.",
+    "predict": "Let a run's trained model predict from a file.",
+    "save-model": "Write a run's trained model for other programs.",
     "clients": "Show what became of each client of a run.",
     "release": "Let clients that were set apart take part again.",
     "confirm": "Keep clients that were set apart out for good.",
@@ -45,10 +47,11 @@ class _Lazy(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        file = name.replace("-", "_")
         function = {"list": "list_pieces", "continue": "continue_run"}.get(
-            name, name
+            name, file
         )  # words of Python's own
-        command: click.Command = getattr(import_module(f"flockwise.cli.{name}"), function)
+        command: click.Command = getattr(import_module(f"flockwise.cli.{file}"), function)
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

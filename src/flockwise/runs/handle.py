@@ -19,6 +19,9 @@ from flockwise.store.summary import client_summary
 if TYPE_CHECKING:
     from torch import nn
 
+    from flockwise.runs.predicting import Predictions
+    from flockwise.tasks import Task
+
 
 class Run(RecordedRun):
     """A run directory: `run.metrics`, `run.flocks`, `run.model(flock=0)`, `run.report()`; read-only."""
@@ -61,23 +64,29 @@ class Run(RecordedRun):
         self, path: str | Path, client: int | None = None, *, flock: int | None = None, at: int | None = None,
         module: "nn.Module | Callable[[], nn.Module] | None" = None, data: str | Path | None = None,
     ) -> Path:  # fmt: skip
-        """Write such a model as safetensors, which any language reads and nothing can hide in."""
-        from safetensors.torch import save_file
+        """Write such a model, with a card that says what it is: .safetensors, .pt (TorchScript) or .onnx."""
+        from flockwise.runs.saving import FORMATS, save
 
-        target = Path(path)
-        if target.suffix != ".safetensors":
-            raise InputError(f"path = {str(path)!r}: must end in .safetensors")
+        if Path(path).suffix not in FORMATS:
+            raise InputError(f"path = {str(path)!r}: must end in {', '.join(FORMATS)}")
         model = self.model(client, flock=flock, at=at, module=module, data=data)
         which = (
             f"client {client}"
             if client is not None
-            else f"flock {flock}"
-            if flock is not None
             else "most clients"
+            if flock is None
+            else f"flock {flock}"
         )
-        about = {"format": "pt", "flockwise": which, "run": self.path.name}
-        save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, target, about)
-        return target
+        return save(self, model, path, which, client, flock, at)
+
+    def predict(
+        self, x: Any, client: int | None = None, *, flock: int | None = None, at: int | None = None,
+        module: "nn.Module | Callable[[], nn.Module] | None" = None, task: "Task | None" = None,
+    ) -> "Predictions":  # fmt: skip
+        """What such a model says of samples, given as clients hold them."""
+        from flockwise.runs.predicting import predict
+
+        return predict(self, self.model(client, flock=flock, at=at, module=module), x, task)
 
     def report(self, out: str | Path | None = None) -> Path:
         """Write the report, one HTML file that opens offline; where it is."""

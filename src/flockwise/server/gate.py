@@ -10,7 +10,7 @@ from flockwise.errors import InputError
 from flockwise.kernels.combine import squared_lengths
 from flockwise.messages import Plan, Replies, Reply, Scores, Vouched
 from flockwise.scoring import ACCURACY, Scoring
-from flockwise.stages.report import Report
+from flockwise.stages.report import PLAIN_ARRAYS, Report
 
 LONGEST = 1e15  # squares of such updates still fit in float32, and so do sums of many
 
@@ -129,7 +129,7 @@ class Gate:
 
     def _training_fault(self, reply: Reply, models: Sequence[int]) -> str | None:
         update = reply.update
-        if not isinstance(update, np.ndarray):
+        if type(update) not in PLAIN_ARRAYS:  # others, such as masked ones, reckon in ways of their own
             return f"update is {type(update).__name__}, not an array"
         if update.dtype != np.float32:
             return f"update has dtype {update.dtype}, not float32"
@@ -187,7 +187,7 @@ def _norm(update: np.ndarray) -> float:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def _id(client: object) -> int | None:

@@ -29,11 +29,21 @@ def _moments(part: np.ndarray, size: int) -> np.ndarray:
 
 
 def _whole(rows: np.ndarray) -> np.ndarray:
-    return np.asarray(l2.function(rows.reshape(len(rows), -1)))
+    return _distances(rows.reshape(len(rows), -1))
 
 
 def _without_labels(rows: np.ndarray) -> np.ndarray:
-    return np.asarray(l2.function(np.ascontiguousarray(rows[:, 0]).reshape(len(rows), -1)))
+    return _distances(rows[:, 0].reshape(len(rows), -1))
+
+
+def _distances(rows: np.ndarray) -> np.ndarray:
+    """Euclidean; who is ten times as far from the middle as is typical, or more, is brought in: nobody else would count."""
+    away = rows.astype(np.float64) - np.median(rows, axis=0)
+    lengths = np.linalg.norm(away, axis=1, keepdims=True)
+    most = 10 * np.median(lengths)
+    return np.asarray(
+        l2.function((away * np.minimum(1.0, most / np.maximum(lengths, 1e-12))).astype(np.float32))
+    )
 
 
 whole: Measure = as_measure(_whole, "descriptors", kind="distance", summary="Euclidean, of whole descriptors")

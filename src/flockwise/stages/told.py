@@ -28,6 +28,7 @@ class _Told:
 
 
 _TOLD = Slot("told", _Told, {"rows": 0.0, "heard": False})
+_MOST = 1e15  # a liar's numbers: their squares can still be added up in float32
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Told:
     def _remember(self, whom: Callable[[Round], np.ndarray]) -> Stage:
         def run(round: Round) -> Round:
             batch, state, chosen = round.replies, round.state, whom(round)
-            rows = batch.replies.reports[self.name].astype(np.float32)
+            rows = np.clip(batch.replies.reports[self.name], -_MOST, _MOST).astype(np.float32)
             held = _TOLD.get(state) or _Told.from_arrays(
                 {"rows": np.zeros((state.clients, *rows.shape[1:]), np.float32),
                  "heard": np.zeros(state.clients, dtype=bool)}
