@@ -14,7 +14,7 @@ from torch import nn
 from flockwise import plugins
 from flockwise.attacks import DataAttack, UpdateAttack
 from flockwise.config import Config
-from flockwise.config.resolving import task_of
+from flockwise.config.learning import task_of
 from flockwise.data import DATASETS, NAMED_DATA, Dataset, Federation, load
 from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.engine.client_work import ClientWork, Source
