@@ -22,7 +22,7 @@ def narrow(input_shape, classes, width: Annotated[Count, "of the hidden layer"] 
 
 def test_they_are_filled_in_checked_and_used(tmp_path: Path) -> None:
     assert parse_config({"model": {"name": "mlp"}}).written()["model"] == {
-        "name": "mlp", "travels": ["*"], "hidden": 200,
+        "name": "mlp", "trains": ["*"], "travels": ["*"], "hidden": 200,
     }  # fmt: skip
     run = flockwise.run(
         {"rounds": 1, "split": {"clients": 3}, "model": {"name": "mlp", "hidden": 7}}, out=tmp_path / "r"

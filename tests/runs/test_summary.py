@@ -57,7 +57,7 @@ def test_the_exported_clients_have_flock_and_accuracy(done: fw.Run, tmp_path: Pa
 
 
 def test_the_report_has_accuracies_with_every_digit(done: fw.Run) -> None:
-    assert describe_run(done)["accuracy"]["latest"] == [row["accuracy"] for row in done.summary]
+    assert describe_run(done)["scores"]["latest"] == [row["accuracy"] for row in done.summary]
 
 
 def test_a_run_without_a_round_has_rows_without_numbers(tmp_path: Path) -> None:

@@ -111,14 +111,14 @@ class Training(Section):
         description='how the learning rate changes over the rounds: see `flockwise list schedules`; "cosine", '
         '{name = "exponential", factor = 0.99}, or a list, whose factors are multiplied',
     )
+    step_schedule: Schedules = Field(
+        default_factory=list, description="the same over a client's steps inside a round"
+    )
     augment: str | None = Field(
         None,
         description="module:function of a batch of samples and a generator, which returns the samples changed",
     )
     precision: Literal["full", "mixed"] = Field("full", description="mixed: bfloat16 where a GPU is")
-    step_schedule: Schedules = Field(
-        default_factory=list, description="the same over a client's steps inside a round"
-    )
 
 
 class Sampling(Section):

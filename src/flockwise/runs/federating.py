@@ -14,7 +14,7 @@ from torch import nn
 from flockwise import plugins
 from flockwise.attacks import DataAttack, UpdateAttack
 from flockwise.config import Config
-from flockwise.config.resolving import task_of
+from flockwise.config.learning import task_of
 from flockwise.data import DATASETS, NAMED_DATA, Dataset, Federation, load
 from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.engine.client_work import ClientWork, Source
@@ -23,7 +23,7 @@ from flockwise.models import MODELS, build
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.recipes import recipe_of
-from flockwise.runs.targets import check_attack, check_data, outputs_of
+from flockwise.runs.targets import check_attack, check_classes, check_data, outputs_of
 from flockwise.splits import SPLITS
 from flockwise.stages.method import Method
 from flockwise.stages.personal import AS_USUAL, Personal
@@ -143,10 +143,12 @@ def model_factory(
     if isinstance(model, nn.Module):
         return lambda seed: model
     image = _as_image(federation.dataset.shape)
-    classes = outputs_of(task or task_of(config, directory), federation.dataset)
+    learned = task or task_of(config, directory)
+    classes = outputs_of(learned, federation.dataset)
     if model is not None:
         wanted = (image, classes) if _takes_two(model) else ()
         return lambda seed: _seeded(model, wanted, seed)
+    check_classes(learned, federation.dataset, classes)
     if config.model.name in MODELS:
         return lambda seed: build(config.model.name, image, classes, seed, **config.model.parameters)
     found = plugins.find("models", config.model.name, MODELS, directory)

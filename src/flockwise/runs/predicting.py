@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from flockwise.config.resolving import task_of
+from flockwise.config.learning import task_of
 from flockwise.errors import DataError, InputError
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.sample_shape import Samples, samples_on_record

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from flockwise import plugins
 from flockwise.config import Config
-from flockwise.config.resolving import schedules_of
+from flockwise.config.learning import schedules_of
 from flockwise.errors import ConfigError
 from flockwise.registry import OWN
 from flockwise.training import Recipe

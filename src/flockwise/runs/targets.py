@@ -15,6 +15,15 @@ def outputs_of(task: Task, dataset: Dataset) -> int:
     return dataset.classes
 
 
+def check_classes(task: Task, dataset: Dataset, outputs: int) -> None:
+    """Refuse to make a model that could only ever say one thing."""
+    if task.outputs is None and task.targets in ("class", "classes") and outputs < 2:
+        raise ConfigError(
+            f"task.name = {task.name!r}: needs 2 classes at least, but {dataset.name} has {outputs}; say classes=... "
+            "where the data is brought, or name another task"
+        )
+
+
 def check_data(task: Task, dataset: Dataset) -> None:
     """Refuse labels that the task cannot learn, in a line that says what would fit."""
     kind, steps = dataset.y.dtype.kind, dataset.y.ndim
@@ -23,11 +32,6 @@ def check_data(task: Task, dataset: Dataset) -> None:
         fits = "regression" if kind == "f" else "multi-label, sequence-labelling or next-token"
         raise ConfigError(f"task.name = {task.name!r}: learns one class a sample, but {dataset.name} has {held}; "
                           f"name the task, such as {fits}")  # fmt: skip
-    if task.targets == "class" and dataset.classes < 2:
-        raise ConfigError(
-            f"task.name = {task.name!r}: needs 2 classes at least, but {dataset.name} has {dataset.classes}; say "
-            "classes=... where the data is brought, or name another task"
-        )
     if task.name == "binary" and dataset.classes > 2:
         raise ConfigError(
             f"task.name = 'binary': labels must be 0 and 1, but {dataset.name} has {dataset.classes} classes"
