@@ -100,7 +100,9 @@ def test_bad_data_is_refused_before_there_is_a_run(tmp_path: Path) -> None:
     entries = dict(zip(["Oslo", "Bergen", "Bodø"], clean(), strict=True))
     entries["Bergen"][0][0][:] = np.nan
     federation = Federation.from_arrays(entries)
-    with pytest.raises(DataError, match=r"^data: Bergen \(client 1\): 36 of 36 train samples hold NaN"):
+    with pytest.raises(
+        DataError, match=r"^data: Bergen \(client 1\): 36 of 36 train and 4 of 4 validation samples hold NaN"
+    ):
         fw.run(fw.fedavg(), federation, model=fw.models.softmax, rounds=2, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     run = fw.run(

@@ -58,23 +58,21 @@ def _not_finite(federation: Federation) -> Iterator[Finding]:
     if federation.dataset.x.dtype.kind != "f" and federation.dataset.y.dtype.kind != "f":
         return
     for client in range(federation.clients):
+        counts, columns, labels = [], np.zeros(1, bool), []
         for part in PARTS:
             x, y = federation.arrays(client, part)
             broken = ~np.isfinite(x.reshape(len(x), -1)) if len(x) else np.zeros((0, 1), bool)
             if broken.any():
-                rows, where = (
-                    int(broken.any(axis=1).sum()),
-                    _places(federation, np.asarray(broken.any(axis=0))),
-                )
-                told = f"{rows} of {len(x)} {part} samples hold NaN or infinite values{where}"
-                yield Finding("not finite", f"{told}; fill them in or leave them out", client, bad=True)
+                counts.append(f"{int(broken.any(axis=1).sum())} of {len(x)} {part}")
+                columns = columns | broken.any(axis=0)
             if y.dtype.kind == "f" and not np.isfinite(y).all():
-                yield Finding(
-                    "not finite",
-                    f"{part} labels hold NaN or infinite values; leave them out",
-                    client,
-                    bad=True,
-                )
+                labels.append(part)
+        if counts:
+            told = f"{' and '.join(counts)} samples hold NaN or infinite values{_places(federation, columns)}"
+            yield Finding("not finite", f"{told}; fill them in or leave them out", client, bad=True)
+        if labels:
+            told = f"{' and '.join(labels)} labels hold NaN or infinite values; leave them out"
+            yield Finding("not finite", told, client, bad=True)
 
 
 def _places(federation: Federation, columns: NDArray[np.bool_]) -> str:
@@ -137,8 +135,7 @@ def _columns(federation: Federation) -> Iterator[Finding]:
     constant = spread == 0
     if constant.any():
         yield Finding(
-            "constant",
-            f"{int(constant.sum())} features are the same for all samples{_places(federation, constant)}",
+            "constant", f"{_features(constant)} the same for all samples{_places(federation, constant)}"
         )
     told = spread[np.isfinite(spread) & ~constant]
     if len(told) and told.max() > FAR_APART * told.min():
@@ -150,10 +147,13 @@ def _columns(federation: Federation) -> Iterator[Finding]:
         x = federation.dataset.x[federation.shards[client].train]
         own = (x == x[:1]).all(axis=0) & ~constant if len(x) > 1 else np.zeros(0, bool)
         if own.any():
-            told_of = _places(federation, own)
-            yield Finding(
-                "constant", f"{int(own.sum())} features are the same for all its samples{told_of}", client
-            )
+            where = _places(federation, own)
+            yield Finding("constant", f"{_features(own)} the same for all its samples{where}", client)
+
+
+def _features(chosen: NDArray[np.bool_]) -> str:
+    count = int(chosen.sum())
+    return "1 feature is" if count == 1 else f"{count} features are"
 
 
 def _copies(federation: Federation) -> Iterator[Finding]:

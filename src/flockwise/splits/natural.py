@@ -52,8 +52,11 @@ def natural(
         kept, held_out = hold_out(train, validation, generator(seed, "split/natural/validation", who))
         known = dataset.holders[who] if who < len(dataset.holders) else Holder("")
         shards.append(
-            Shard(kept, held_out, tested, user=who, name=known.name or None, about=dict(known.about))
-        )
+            Shard(
+                kept, held_out, tested, user=None if known.name else who, name=known.name or None,
+                about=dict(known.about),
+            )
+        )  # fmt: skip
     if dataset.writer_group is not None:
         groups = [int(dataset.writer_group[shard.train[0]]) for shard in shards]
         shards = [replace(shard, group=group) for shard, group in zip(shards, groups, strict=True)]
