@@ -6,7 +6,7 @@
     run = fw.run(fw.flic(warmup=10, rule=fw.median()), clients, model=fw.models.mlp, rounds=30)
     run.metrics, run.flocks, run.model(flock=0), run.report()
 
-Methods: fedavg, fl_hc, cfl, byzantine_cfl, flic, communities, ifca, mini_fl, custom; all of them are in `strategies`.
+Methods: shepherd, fedavg, fl_hc, cfl, byzantine_cfl, flic, communities, ifca, mini_fl, custom, ...; all are in `strategies`.
 Rules: mean, median, krum, ... Pieces live in the modules data, splits, models, attacks, aggregation, similarity,
 clustering, stages, strategies.
 """
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         flic,
         ifca,
         mini_fl,
+        shepherd,
         strategy,
     )  # fmt: skip
     from flockwise.studies import Study, study
@@ -83,7 +84,8 @@ _HOMES = {
     "flockwise.stages": ("Method", "Report", "Setting", "State"),
     "flockwise.studies": ("Study", "study"),
     "flockwise.strategies": (
-        "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fedopt", "fl_hc", "flic", "ifca", "mini_fl", "strategy",
+        "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fedopt", "fl_hc", "flic", "ifca", "mini_fl", "shepherd",
+        "strategy",
     ),
     "flockwise.tasks": ("Task",),
     "flockwise.training": ("SGD", "Adam", "AdamW", "Optimizer"),
@@ -100,8 +102,8 @@ __all__ = [
     "State", "Study", "Task", "aggregation", "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl",
     "clustering", "communities", "continue_run", "custom", "data", "fedavg", "fedopt", "fl_hc", "flic", "fltrust", "fork",
     "geometric_median", "ifca", "krum", "list_runs", "load_config", "load_model", "mean", "median", "metrics",
-    "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume", "run", "schedules", "similarity", "splits",
-    "stages", "strategies", "strategy", "study", "tasks", "trackers", "trimmed_mean",
+    "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume", "run", "schedules", "shepherd", "similarity",
+    "splits", "stages", "strategies", "strategy", "study", "tasks", "trackers", "trimmed_mean",
 ]  # fmt: skip
 
 

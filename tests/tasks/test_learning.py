@@ -9,6 +9,7 @@ from sklearn.linear_model import Ridge
 from torch import nn
 
 import flockwise as fw
+from flockwise.data import Dataset
 from flockwise.errors import ConfigError, InputError
 from flockwise.report.numbers import describe_run
 from tests.tasks import problems
@@ -182,6 +183,14 @@ def test_a_model_of_the_wrong_outputs_is_told_before_anybody_trains(tmp_path):
         _run(tmp_path, problems.breast_cancer(), "binary", nn.Linear(30, 2))
 
 
+@pytest.mark.parametrize("path", ["auto", "generic"])
+def test_a_model_with_fewer_outputs_than_classes_is_told_how_many_it_needs(path, tmp_path):
+    with pytest.raises(
+        InputError, match=r"give it 2 outputs; for yes or no from one output say task='binary'"
+    ):
+        _run(tmp_path, problems.breast_cancer(), None, nn.Linear(30, 1), overrides=[f"engine.path={path}"])
+
+
 def test_attacks_and_splits_that_need_classes_say_so(tmp_path):
     with pytest.raises(ConfigError, match="'label-flip': gives samples another class, but task 'regression'"):
         _run(
@@ -201,3 +210,29 @@ def test_attacks_and_splits_that_need_classes_say_so(tmp_path):
         attack=fw.attacks.noise(clients=1),
     )  # fmt: skip
     assert noisy.state == "finished"
+
+
+def made_numbers():
+    """Numbers to predict, as a data set that a config can name."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 6)).astype(np.float32)
+    return Dataset("made", x, (x @ rng.normal(size=6)).astype(np.float32), 160, 1.0, 0)
+
+
+def test_a_study_compares_by_an_error_and_marks_the_lowest(tmp_path):
+    rates = {"slow": {"training": {"learning_rate": 0.001}}, "quick": {"training": {"learning_rate": 0.05}}}
+    base = {
+        "rounds": 2, "split": {"clients": 4}, "task": {"name": "regression"}, "data": {"name": f"{__name__}:made_numbers"},
+    }  # fmt: skip
+    study = fw.study(
+        {
+            "name": "rates",
+            "seeds": 3,
+            "base": base,
+            "vary": {"rate": rates},
+            "show": {"numbers": ["mae", "mae_worst"]},
+        },
+        out=tmp_path,
+    )
+    (slow, quick) = (row[0] for row in study.tables()[0].entries)
+    assert quick.mean < slow.mean and quick.mark is not None and str(quick.mark) != str(slow.mark)

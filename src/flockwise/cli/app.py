@@ -28,6 +28,7 @@ COMMANDS = {  # each in the file of its name
     "quarantine": "Set clients apart.",
     "report": "Write the HTML report of one or several runs.",
     "serve": "Watch runs live in a browser.",
+    "backup": "Copy a run that is whole, also while it goes on.",
     "logs": "Write what happens in runs as JSON lines, and go on as it does.",
     "export": "Write a run's numbers as CSV, JSON lines, Parquet, ...",
     "list": "List strategies, aggregators, attacks, splits, datasets, models, ...",

@@ -29,7 +29,19 @@ _SCHEDULES = ("schedule", "step_schedule")
 def resolve(config: Config, directory: Path | None) -> Config:
     """The config with all options of its pieces; ConfigError with a line per fault if it cannot be run."""
     faults: list[str] = []
-    for step in (_data, _split, _model, _task, _training, _aggregation, _strategy, _attack, _faults, _evaluation):
+    for step in (
+        _data,
+        _split,
+        _model,
+        _task,
+        _training,
+        _default_rule,
+        _aggregation,
+        _strategy,
+        _attack,
+        _faults,
+        _evaluation,
+    ):
         try:
             config = step(config, directory)
         except PluginError as error:
@@ -192,6 +204,21 @@ def schedules_of(said: Any, directory: Path | None, field: str = "training.sched
         raise ConfigError(f"{field}: {error}") from error
     except InputError as error:
         raise ConfigError(f"{field}: {error}") from error
+
+
+def _default_rule(config: Config, directory: Path | None) -> Config:
+    """Where no rule is named, the strategy's own."""
+    if "name" in config.aggregation.model_fields_set or config.strategy.name == OWN:
+        return config
+    try:
+        rule = find_strategy(config.strategy.name, directory).rule
+    except PluginError:
+        return config  # told with the strategy
+    if rule is None or rule.name == config.aggregation.name:
+        return config
+    said = {**rule.options, **config.aggregation.parameters, "name": rule.name}
+    said |= {"attackers": config.aggregation.attackers, "before": config.aggregation.before}
+    return config.model_copy(update={"aggregation": type(config.aggregation).model_validate(said)})
 
 
 def _aggregation(config: Config, directory: Path | None) -> Config:

@@ -112,7 +112,8 @@ class Training(Section):
         '{name = "exponential", factor = 0.99}, or a list, whose factors are multiplied',
     )
     augment: str | None = Field(
-        None, description="module:function of a batch of samples and a generator, which returns the samples changed"
+        None,
+        description="module:function of a batch of samples and a generator, which returns the samples changed",
     )
     precision: Literal["full", "mixed"] = Field("full", description="mixed: bfloat16 where a GPU is")
     step_schedule: Schedules = Field(

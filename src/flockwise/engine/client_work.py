@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from torch import nn
 from flockwise.attacks import DataAttack, Goal
 from flockwise.data import Federation, Shard
 from flockwise.engine.kept import Kept
+from flockwise.engine.latents import Latents
 from flockwise.engine.local_training import ClientTraining, Trainers
 from flockwise.errors import InputError
 from flockwise.messages import is_root, origin
@@ -95,7 +97,7 @@ class ClientWork:
     def _choose(self, module: nn.Module) -> tuple[Trainer, str]:
         return choose_trainer(
             module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer,
-            tokens=self.federation.dataset.tokens, task=self.task,
+            tokens=self.federation.dataset.tokens, task=self.task, classes=self.federation.dataset.classes or None,
         )  # fmt: skip
 
     @property
@@ -144,16 +146,23 @@ class ClientWork:
         trained, memory, loss = self.personal.train(local, candidates[chosen], memory)
         return trained, chosen, loss, memory
 
-    def told(self, client: int, round: int) -> dict[str, np.ndarray]:
-        """The client's report, from its training data."""
-        if self.report is None:
+    def told(self, client: int, round: int, model: Vector) -> dict[str, np.ndarray]:
+        """The client's report, from its training data and the model it was sent."""
+        report, key = self.report, (client, self._drifted(round))
+        if report is None:
             return {}
-        key = (client, self._drifted(round))
-        if key not in self._reports:  # it follows from the data alone, and may take longer than the training
-            x, y = self.data(client, "train", round)
-            made = self.report.make(x, y, self.federation.dataset.classes)
-            self._reports[key] = {name: np.asarray(array) for name, array in made.items()}
-        return self._reports[key]
+        if key in self._reports:
+            return self._reports[key]
+        x, y = self.data(client, "train", round)
+        seen = self._latents.of(model, x) if report.of_latents else x
+        made = {n: np.asarray(a) for n, a in report.make(seen, y, self.federation.dataset.classes).items()}
+        if not report.of_latents:  # it follows from the data alone, and may take longer than the training
+            self._reports[key] = made
+        return made
+
+    @cached_property
+    def _latents(self) -> Latents:
+        return Latents(self.module)
 
     def origin(self, client: int) -> tuple[float, float, float]:
         """Where the client's replies come from, as numbers."""
@@ -164,6 +173,16 @@ class ClientWork:
         lengths = np.array([len(y)])
         losses = [self._trainer.measures(model, x, y, lengths)[0, 1] for model in candidates]
         return int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
+
+    def shares(self, client: int, round: int, candidates: Models) -> list[float]:
+        """Of the client's training samples, the share that each candidate has the lowest loss on; the first of equals."""
+        x, y = self.data(client, "train", round)
+        if not len(y):
+            return []
+        each = np.ones(len(y), dtype=np.int64)
+        losses = np.stack([self._trainer.measures(model, x, y, each)[:, 1] for model in candidates])
+        best = np.where(np.isfinite(losses), losses, np.inf).argmin(axis=0)
+        return [float(count) / len(y) for count in np.bincount(best, minlength=len(candidates))]
 
     def score(self, client: int, part: str, round: int, model: Vector) -> np.ndarray:
         """Score, mean loss and the task's other metrics of a model on a client's part ("test": what it is judged

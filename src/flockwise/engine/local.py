@@ -110,6 +110,7 @@ class LocalEngine(Engine):
                 tuple(_from_json(a["scores"])),
                 a["samples"],
                 tuple(_from_json(a["losses"])),
+                tuple(a["shares"]),
             )
             for a in answers
         ]
@@ -203,6 +204,7 @@ class LocalEngine(Engine):
             "client": task.client,
             "models": list(task.models),
             "slot": slot,
+            "shares": plan.shares,
         }
 
     def _handle(self, job: Job) -> Job:
@@ -227,8 +229,9 @@ class LocalEngine(Engine):
         if kind == "validate":
             scores = [work.score(client, "validation", round, model) for model in candidates]
             samples = len(work.data(client, "validation", round)[1])
+            shares = work.shares(client, round, candidates) if job["shares"] else []
             return {"client": client, "scores": _to_json(s[0] for s in scores),
-                    "losses": _to_json(s[1] for s in scores), "samples": samples}  # fmt: skip
+                    "losses": _to_json(s[1] for s in scores), "samples": samples, "shares": shares}  # fmt: skip
         started = time.perf_counter()
         result = work.train_keeping(client, round, candidates, work.kept.memory(self._row(client)))
         if result is None:
@@ -238,7 +241,7 @@ class LocalEngine(Engine):
         if not work.kept.nothing and not is_root(client):
             self._own.rows[client] = work.kept.row(trained, memory)
         if work.report is not None and not is_root(client):
-            self._reports.rows[job["slot"]] = self._flat(work.told(client, round))
+            self._reports.rows[job["slot"]] = self._flat(work.told(client, round, candidates[chosen]))
         return {"client": client, "samples": len(work.data(client, "train", round)[1]), "chosen": chosen,
                 "loss": _to_json([loss])[0], "slot": job["slot"], "seconds": time.perf_counter() - started}  # fmt: skip
 

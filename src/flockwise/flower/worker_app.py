@@ -75,7 +75,7 @@ def _trained(message: Message, work: ClientWork, round: int, jobs: list[Any], mo
             continue
         trained, chosen, loss = result
         updates[str(client)] = Array(work.travel.part(trained) - candidates[chosen])
-        report = work.told(client, round)
+        report = work.told(client, round, candidates[chosen])
         told |= {f"{client}/{name}": Array(np.asarray(array, np.float64)) for name, array in report.items()}
         results.append([client, len(work.data(client, "train", round)[1]), chosen, _plain(loss)])
     return _answer(message, updates, told, results)

@@ -28,7 +28,9 @@ def transformer(
     width: Annotated[Count, "numbers that stand for a token"] = 64,
     depth: Annotated[Count, "blocks of attention and a perceptron"] = 2,
     heads: Annotated[Count, "of attention"] = 4,
-    lora: Annotated[Natural, "rank of low-rank updates, which alone train and travel; 0: everything trains"] = 0,
+    lora: Annotated[
+        Natural, "rank of low-rank updates, which alone train and travel; 0: everything trains"
+    ] = 0,
     weights: Annotated[str | None, "a .safetensors file (run.save_model) to start from"] = None,
 ) -> "nn.Module":
     """Samples are (steps,) tokens, outputs (steps, classes): for the tasks next-token and sequence-labelling.
@@ -58,5 +60,7 @@ def _load(module: Any, path: Path) -> None:
     own = module.state_dict()
     odd = [name for name in own if name not in held or held[name].shape != own[name].shape]
     if odd:
-        raise InputError(f"model.weights = {str(path)!r}: does not fit: {odd[0]} is missing or of another shape")
+        raise InputError(
+            f"model.weights = {str(path)!r}: does not fit: {odd[0]} is missing or of another shape"
+        )
     module.load_state_dict({name: held[name] for name in own})

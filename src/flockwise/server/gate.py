@@ -10,7 +10,7 @@ from flockwise.errors import InputError
 from flockwise.kernels.combine import squared_lengths
 from flockwise.messages import Plan, Replies, Reply, Scores, Vouched
 from flockwise.scoring import ACCURACY, Scoring
-from flockwise.stages.report import Report
+from flockwise.stages.report import PLAIN_ARRAYS, Report
 
 LONGEST = 1e15  # squares of such updates still fit in float32, and so do sums of many
 
@@ -129,7 +129,7 @@ class Gate:
 
     def _training_fault(self, reply: Reply, models: Sequence[int]) -> str | None:
         update = reply.update
-        if not isinstance(update, np.ndarray):
+        if type(update) not in PLAIN_ARRAYS:  # others, such as masked ones, reckon in ways of their own
             return f"update is {type(update).__name__}, not an array"
         if update.dtype != np.float32:
             return f"update has dtype {update.dtype}, not float32"
@@ -160,6 +160,10 @@ class Gate:
             return f"losses must be a tuple of {len(models)} numbers, or empty"
         if not all(isinstance(loss, float) for loss in reply.losses):
             return "losses must be numbers"
+        if not isinstance(reply.shares, tuple) or len(reply.shares) not in (0, len(models)):
+            return f"shares must be a tuple of {len(models)} numbers, or empty"
+        if not all(isinstance(share, float) and 0.0 <= share <= 1.0 for share in reply.shares):
+            return "shares must lie between 0 and 1"
         if not _is_whole(reply.samples) or not 0 <= reply.samples <= self.max_samples:
             return f"claims {reply.samples!s:.20} samples"
         return None
@@ -183,7 +187,7 @@ def _norm(update: np.ndarray) -> float:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def _id(client: object) -> int | None:

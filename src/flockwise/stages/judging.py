@@ -15,7 +15,7 @@ from flockwise.stages.grouping import Bipartition
 from flockwise.stages.place import scoring_plan
 from flockwise.stages.regroup import all_go_on, split_flocks
 from flockwise.stages.schedule import FOUND, Schedule
-from flockwise.stages.stage import Round, Stage, Steps, ask, nothing
+from flockwise.stages.stage import Remark, Round, Stage, Steps, ask, nothing
 from flockwise.stages.state import QUARANTINED, UNPLACED, State, flocks_in
 
 # The options that strategies with a judge share.
@@ -108,7 +108,24 @@ def judge_flocks(name: JudgeName, after: int | None = None, ratio: float = 0.5) 
         own, best = _marks(state, judge, alive.tolist(), scores, scoring)
         return _sentenced(round, judge, own, judge.hostile(own, best, scoring))
 
-    return Stage(f"judge by {name}", run)
+    return Stage(
+        f"judge by {name}", run, remarks=() if name == "validation" else (sets_minorities_apart(name),)
+    )
+
+
+def sets_minorities_apart(who: str) -> Remark:
+    """What a person should know who chose a method that takes honest clients of another kind for hostile ones."""
+
+    def remark(state: State, rounds: int) -> str:
+        assumption = {
+            "root": "judge 'root' takes clients of another kind than the server's own data for hostile, honest or not",
+            "largest": "judge 'largest' takes every flock but the largest for hostile, honest or not",
+        }.get(who, f"{who} sets all but the largest part of each split apart, honest or not")
+        apart = int((~state.free).sum())
+        so_far = f"; {apart} clients are set apart" if apart else ""
+        return f"{assumption}: only where all honest clients are of one kind{so_far}"
+
+    return remark
 
 
 def _marks(

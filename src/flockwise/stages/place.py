@@ -31,15 +31,16 @@ def scoring_plan(round: Round, models: Models, clients: Sequence[int] | Clients)
     return Plan(round.number, "validate", models, tuple(Task(int(client), rows) for client in clients))
 
 
-def place(follow: float | None = None) -> Stage:
+def place(follow: float | None = None, rest: int = 0) -> Stage:
     """Clients without a flock join the one that does best on their validation data.
 
-    With `follow`, this round's clients also move to a flock in which they do that much better.
+    With `follow`, this round's clients also move to a flock in which they do that much better, but not before flocks have
+    stood for `rest` rounds: who was just split off for turning against others would be back before a judge has sat.
     """
 
     def run(round: Round) -> Steps:
         found = FOUND.get(round.state)
-        clients = _to_place(round.state, found.round, follow) if found else np.zeros(0, np.int64)
+        clients = _to_place(round.state, found.round, follow, rest) if found else np.zeros(0, np.int64)
         if not len(clients):
             return round
         alive = flocks_in(round.state.labels[round.state.free])
@@ -67,7 +68,7 @@ def settled(
     return BLIND.put(replace(state, labels=labels), Blind(blind)), events
 
 
-def _to_place(state: State, found: int, follow: float | None) -> Clients:
+def _to_place(state: State, found: int, follow: float | None, rest: int) -> Clients:
     """Everyone without a flock in the round after flocks are found; else, this round's clients without one.
 
     New flocks often share one model at first, and then nobody can tell which one suits.
@@ -80,7 +81,7 @@ def _to_place(state: State, found: int, follow: float | None) -> Clients:
     lost = (state.labels == UNPLACED) & state.free
     if state.round + 1 not in (found, found + 1):
         lost &= here
-    if follow is not None and state.flocks > 1:
+    if follow is not None and state.flocks > 1 and state.round + 1 - found >= rest:
         lost |= here & state.free
     return np.flatnonzero(lost) if state.flocks > 1 or (state.labels[lost] == UNPLACED).any() else nobody
 

@@ -231,7 +231,7 @@ def _work(
 
 
 def _of(cell: Cell, progress: Any) -> Told:
-    value = progress.facts.get(progress.score)
+    value = progress.facts.get("accuracy")
     return Told(
         cell,
         progress.round,

@@ -5,7 +5,7 @@ from torch import nn
 
 from flockwise.errors import InputError
 from flockwise.tasks import Task, classification
-from flockwise.training.fitting import check_fits
+from flockwise.training.fitting import check_fits, check_outputs
 from flockwise.training.generic import GenericTrainer
 from flockwise.training.native import NativeTrainer, Unsupported, unfit_recipe
 from flockwise.training.recipe import Recipe, Trainer
@@ -20,12 +20,13 @@ def choose_trainer(
     prefer: str = "auto",
     tokens: bool = False,
     task: Task | None = None,
+    classes: int | None = None,
 ) -> tuple[Trainer, str]:
     """The fastest trainer for this module and task, and one line that says which it is and why.
 
     `sample_shape` is (channels, height, width), (steps, channels) or (features,). `tokens` are whole numbers, for an
-    embedding. Without a `task` it is classification. `prefer="native"` asks for the compiled kernels, but like
-    `"auto"` it falls back to torch where they cannot serve; `"generic"` always uses torch.
+    embedding. Without a `task` it is classification, of so many `classes` where that is known. `prefer="native"` asks for
+    the compiled kernels, but like `"auto"` it falls back to torch where they cannot serve; `"generic"` always uses torch.
     """
     task = task or classification()
     _check_wishes(module, sample_shape, device, prefer)
@@ -33,6 +34,7 @@ def choose_trainer(
     if reason is None:
         try:
             native = NativeTrainer(module, sample_shape)
+            check_outputs((1, native.classes), task, classes)
             return native, f"native kernels ({native.instructions})"
         except Unsupported as unsupported:
             reason = str(unsupported)
@@ -42,7 +44,7 @@ def choose_trainer(
         )
     if recipe.make is not None:
         made_optimizer(recipe.make, [p for p in module.parameters() if p.requires_grad], recipe)
-    check_fits(module, sample_shape, tokens, task)
+    check_fits(module, sample_shape, tokens, task, classes)
     generic = GenericTrainer(module, sample_shape, device, compiled=prefer != "generic", task=task)
     if recipe.batch_size < generic.least:
         raise InputError(

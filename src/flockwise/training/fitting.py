@@ -8,7 +8,9 @@ from flockwise.tasks import Task
 from flockwise.training.modules import first_output
 
 
-def check_fits(module: nn.Module, sample_shape: tuple[int, ...], tokens: bool, task: Task) -> None:
+def check_fits(
+    module: nn.Module, sample_shape: tuple[int, ...], tokens: bool, task: Task, classes: int | None = None
+) -> None:
     """Let the module see an empty sample, so that one that cannot take it is told of here."""
     place, training = next(module.parameters()).device, module.training
     try:
@@ -29,10 +31,11 @@ def check_fits(module: nn.Module, sample_shape: tuple[int, ...], tokens: bool, t
         raise InputError(
             f"model: returned {type(outputs).__name__}: must return a tensor, or a tuple whose first is one"
         )
-    _check_outputs(tuple(outputs.shape), task)
+    check_outputs(tuple(outputs.shape), task, classes)
 
 
-def _check_outputs(shape: tuple[int, ...], task: Task) -> None:
+def check_outputs(shape: tuple[int, ...], task: Task, classes: int | None = None) -> None:
+    """Refuse what a module returns for one sample, if it is not what the task needs of so many classes."""
     if task.outputs is not None and shape not in ((1, task.outputs), (1,) if task.outputs == 1 else ()):
         raise InputError(
             f"model: returned {shape} for a sample: task {task.name} needs (1, {task.outputs}); give the model "
@@ -44,4 +47,11 @@ def _check_outputs(shape: tuple[int, ...], task: Task) -> None:
         raise InputError(
             f"model: returned {shape} for a sample: task {task.name} needs (1, steps, classes), a row of class scores "
             "for each step"
+        )
+    scored = task.outputs is None and task.targets in ("class", "classes")
+    if scored and classes is not None and shape[-1] < classes:
+        hint = "; for yes or no from one output say task='binary'" if (shape[-1], classes) == (1, 2) else ""
+        raise InputError(
+            f"model: returns {shape[-1]} class scores for a sample, but labels reach to {classes - 1}: give it {classes} "
+            f"outputs{hint}"
         )

@@ -45,9 +45,7 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """Scores of every step from the tokens up to it."""
 
-    def __init__(
-        self, steps: int, vocabulary: int, classes: int, width: int, depth: int, heads: int
-    ) -> None:
+    def __init__(self, steps: int, vocabulary: int, classes: int, width: int, depth: int, heads: int) -> None:
         super().__init__()
         self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(steps, width)
         self.blocks = nn.ModuleList([Block(width, heads) for _ in range(depth)])

@@ -53,7 +53,7 @@ class NativeTrainer:
         self._library, self.instructions = load_kernels()
         self._size = Layout.of(module).size
         self._sample_shape = tuple(sample_shape)
-        self._classes = int(self._specs[-1][4])
+        self.classes = int(self._specs[-1][4])
 
     def train(
         self, vector: Vector, x: Samples, y: Classes, orders: Orders, recipe: Recipe
@@ -112,9 +112,9 @@ class NativeTrainer:
         if vector.shape != (self._size,):
             raise InputError(f"vector of shape {vector.shape}: this model needs ({self._size},)")
         classes = as_array(y, np.int64)
-        if classes.min() < 0 or classes.max() >= self._classes:
+        if classes.min() < 0 or classes.max() >= self.classes:
             raise InputError(
-                f"y reaches from {classes.min()} to {classes.max()}: must be 0 to {self._classes - 1}"
+                f"y reaches from {classes.min()} to {classes.max()}: must be 0 to {self.classes - 1}"
             )
         return as_array(x, np.float32), classes
 
