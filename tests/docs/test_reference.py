@@ -32,3 +32,15 @@ def test_links_lead_to_pages(page: str) -> None:
     for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
         if not link.startswith("http") and link != "methods/shepherd.md":  # which comes with the method
             assert (ROOT / "docs" / link).exists(), link
+
+
+def test_every_page_is_linked_from_a_page_of_contents() -> None:
+    contents = (ROOT / "README.md").read_text().replace("(docs/", "(") + (
+        ROOT / "docs" / "README.md"
+    ).read_text()
+    lonely = [
+        page.name
+        for page in (ROOT / "docs").glob("*.md")
+        if page.name != "README.md" and f"({page.name})" not in contents
+    ]
+    assert lonely == []

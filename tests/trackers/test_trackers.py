@@ -21,7 +21,7 @@ class Server:
 
     def __init__(self) -> None:
         self.runs: dict[str, SimpleNamespace] = {}
-        self.broken = False
+        self.broken, self.made = False, 0
 
     def client(self, tracking_uri: str) -> "Server":
         self.uri = tracking_uri
@@ -37,7 +37,8 @@ class Server:
         return list(self.runs.values())
 
     def create_run(self, experiment: str, run_name: str, tags: dict[str, str]) -> SimpleNamespace:
-        key = f"run {len(self.runs)}"
+        self.made += 1
+        key = f"run {self.made}"
         self.runs[key] = SimpleNamespace(
             info=SimpleNamespace(run_id=key),
             data=SimpleNamespace(tags=tags),
@@ -46,6 +47,9 @@ class Server:
             metrics=[],
         )
         return self.runs[key]
+
+    def delete_run(self, key: str) -> None:
+        del self.runs[key]
 
     def update_run(self, key: str, status: str) -> None:
         self.runs[key].status = status
@@ -202,3 +206,14 @@ def test_the_command_line_names_trackers(server: Server, tmp_path: Path) -> None
     for said, told in (("mlflo=x", "did you mean 'mlflow'"), ("mlflow", "say where")):
         with pytest.raises(ConfigError, match=told):
             fw.trackers.tracker_from(said)
+
+
+def test_an_export_to_a_server_takes_the_place_of_what_was_there(server: Server, tmp_path: Path) -> None:
+    fw.run(CONFIG, out=tmp_path / "run", on_round=fw.trackers.MLflow("x"))
+    for _ in range(2):
+        words = ["export", str(tmp_path / "run"), "--to", "mlflow", "--uri", "http://tracking:5000"]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0 and done.output == "http://tracking:5000\n"
+    (kept,) = server.runs.values()
+    assert [step for name, _, _, step in kept.metrics if name == "accuracy"] == [1, 2, 3]
+    assert not (tmp_path / "run" / "export-mlflow").exists()

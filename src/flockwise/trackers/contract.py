@@ -1,6 +1,5 @@
 """What a tracker is: told of every round, and never a reason for a run to stop."""
 
-import hashlib
 import math
 import warnings
 from abc import ABC, abstractmethod
@@ -69,11 +68,6 @@ class Tracker(ABC):
     @abstractmethod
     def end(self, state: str) -> None:
         """The run is finished, stopped or failed."""
-
-
-def mark_of(run: Run) -> str:
-    """What a run is known by elsewhere: the same when it is resumed."""
-    return hashlib.sha256(f"{run.path.resolve()} {run.about.get('created', '')}".encode()).hexdigest()[:20]
 
 
 def several(*callbacks: Callable[[Progress], object]) -> Callable[[Progress], None]:

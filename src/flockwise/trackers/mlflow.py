@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flockwise.export.extras import flat, library
+from flockwise.export.extras import TAG, flat, library, mark_of
 from flockwise.store import Run
-from flockwise.trackers.contract import Tracker, mark_of
-
-_TAG = "flockwise.id"
+from flockwise.trackers.contract import Tracker
 
 
 class MLflow(Tracker):
@@ -28,7 +26,7 @@ class MLflow(Tracker):
         experiment = known.experiment_id if known else self._client.create_experiment(self._experiment)
         mark = mark_of(run)
         before = [
-            found for found in self._client.search_runs([experiment]) if found.data.tags.get(_TAG) == mark
+            found for found in self._client.search_runs([experiment]) if found.data.tags.get(TAG) == mark
         ]
         if before:
             self._key = before[0].info.run_id
@@ -36,7 +34,7 @@ class MLflow(Tracker):
             return
         name = str(run.config.get("name", run.path.name))
         made = self._client.create_run(
-            experiment, run_name=name, tags={_TAG: mark, "flockwise.run": str(run.path)}
+            experiment, run_name=name, tags={TAG: mark, "flockwise.run": str(run.path)}
         )
         self._key = made.info.run_id
         settings = [

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flockwise.export.extras import library
+from flockwise.export.extras import library, mark_of
 from flockwise.store import Run
-from flockwise.trackers.contract import Tracker, mark_of
+from flockwise.trackers.contract import Tracker
 
 
 class WandB(Tracker):
