@@ -15,6 +15,7 @@ from flockwise.studies.results import Result, digest, telling
 
 _TRIED_ROUNDS = 2
 _MOST_TRIED = 6  # kinds of cells
+_PATIENCE = 30.0  # seconds after which no further kind is tried
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,11 @@ def estimate(missing: Sequence[Cell], finished: Sequence[Result], jobs: int, dat
     runnable = [cell for cell in missing if cell.config is not None]
     pace = {_kind(result.config): _pace(result) for result in finished if result.config and result.seconds}
     sizes: dict[str, int] = {}
+    began = time.monotonic()
     starts: list[float] = []  # seconds that a cell takes besides its rounds
     for cell in runnable:
         kind = _kind(telling(cell.config)) if cell.config else ""
-        if kind not in sizes and len(sizes) < _MOST_TRIED:
+        if kind not in sizes and len(sizes) < _MOST_TRIED and time.monotonic() - began < _PATIENCE:
             tried = _tried(cell, data)
             if tried:
                 starts.append(tried.start)

@@ -53,7 +53,11 @@ function columnsOf(run, rows) {
     ["address", "address"],
     ["hour", "hour", true],
     ["user", "user", true],
-    ...notesOf(run).map((note, n) => [`about${n}`, note.key, note.values.every((v) => typeof v !== "string")]),
+    ...notesOf(run).map((note, n) => [
+      `about${n}`,
+      note.key,
+      note.values.every((v) => typeof v !== "string"),
+    ]),
   ].filter(([key]) => ["client", "name"].includes(key) || has(key));
 }
 
@@ -130,8 +134,7 @@ const clientsFigure = {
           {
             type: "button",
             onclick: () => {
-              card.state.down =
-                sort === key ? !down : ["score", "moves", "trained", "samples"].includes(key);
+              card.state.down = sort === key ? !down : ["score", "moves", "trained", "samples"].includes(key);
               card.state.sort = key;
               redraw(card);
               card.box.querySelector(`[data-key=${key}]`)?.focus();

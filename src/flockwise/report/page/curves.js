@@ -133,7 +133,9 @@ const accuracyFigure = {
   has: (run) => hasNumbers(scoreFact(run)),
   note: (run) =>
     [
-      run.score.better === "lower" ? "Lower is better. Mean over clients" : "Mean over clients, each tested on its own data",
+      run.score.better === "lower"
+        ? "Lower is better. Mean over clients"
+        : "Mean over clients, each tested on its own data",
       flockSeries(run).length ? ", and of each flock" : "",
       "; shades reach from the 10th to the 90th percentile of clients. Dots below are events.",
     ].join(""),

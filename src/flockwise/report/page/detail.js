@@ -111,7 +111,11 @@ function openClient(run, client) {
   details.client = client;
   details.chart?.dispose();
   const place = lastPlaces(run)[client],
-    box = el("div", { class: "plot", role: "img", "aria-label": `${run.score.title} of this client over rounds` });
+    box = el("div", {
+      class: "plot",
+      role: "img",
+      "aria-label": `${run.score.title} of this client over rounds`,
+    });
   box.style.height = "210px";
   const happened = clientEvents(run, client).slice(-40);
   details.body.replaceChildren(

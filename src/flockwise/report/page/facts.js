@@ -10,13 +10,7 @@ function factMeaning(name) {
 const QUALITY = ["ari", "purity", "modularity", "silhouette"];
 const DETECTION = ["detection_precision", "detection_recall"];
 const OF_SCORE = ["", "_worst", "_p10", "_p90"];
-const TAKEN = [
-  "alpha_cross",
-  "alpha_threshold",
-  "feature",
-  ...QUALITY,
-  ...DETECTION,
-];
+const TAKEN = ["alpha_cross", "alpha_threshold", "feature", ...QUALITY, ...DETECTION];
 
 function factLines(run, names) {
   return names

@@ -66,7 +66,7 @@ const mapFigure = {
         itemStyle:
           by === "score"
             ? { color: share === null ? css("unplaced") : rgb(heat(goodness(run, share))) }
-             : undefined,
+            : undefined,
       });
     });
     const sorted = [...groups.values()].sort((a, b) => a.order - b.order);

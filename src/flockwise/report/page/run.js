@@ -18,6 +18,11 @@ const RUN_FIGURES = [
   configFigure,
 ];
 
+// What a number means, by the title it is shown with.
+function meaningOf(title) {
+  return Object.values(NUMBERS).find((number) => number.title === title)?.meaning;
+}
+
 function masthead(title, state, words, numbers) {
   const theme = el(
     "button",
@@ -29,7 +34,7 @@ function masthead(title, state, words, numbers) {
     .map(([name, value, note]) =>
       el(
         "div",
-        { class: "number" },
+        { class: "number", title: meaningOf(name) },
         el("dt", {}, name),
         el("dd", {}, value, note ? el("small", {}, note) : null),
       ),
@@ -73,7 +78,11 @@ function headlineNumbers(run) {
         ? "mean over clients"
         : `${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(3)} since round ${h.turn}`,
     ],
-    ["worst client", short(h.worst), `${run.score.better === "lower" ? "highest" : "lowest"} ${run.score.title}`],
+    [
+      "worst client",
+      short(h.worst),
+      `${run.score.better === "lower" ? "highest" : "lowest"} ${run.score.title}`,
+    ],
     ["flocks", short(h.flocks), h.turn && h.flocks > 1 ? `first in round ${h.turn}` : ""],
     [
       "ARI",
