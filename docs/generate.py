@@ -6,6 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import api_reference
+
 from flockwise.cli.pieces import KINDS, parameters, summaries
 from flockwise.config import schema
 from flockwise.config.template import described
@@ -27,6 +29,7 @@ def pages() -> dict[Path, str]:
     return {
         HERE / "config.schema.json": json.dumps(schema(), indent=2) + "\n",
         HERE / "pieces.md": _pieces(),
+        HERE / "api.md": api_reference.page(),
         HERE / "extending.md": _extending(),
         HERE / "architecture.md": _architecture(),
         HERE / "studies.md": _studies(),

@@ -21,7 +21,7 @@ LAYERS = [
     {"engine"},
     {"report", "export"},
     {"runs"},
-    {"flower", "dashboard", "studies"},
+    {"flower", "dashboard", "trackers", "studies"},
     {"papers", "testing"},
     {"cli"},
     {"__main__", "__init__"},

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         stages,
         strategies,
         tasks,
+        trackers,
     )  # fmt: skip
     from flockwise.aggregation import (
         Rule,
@@ -92,7 +93,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = (
     "aggregation", "attacks", "clustering", "data", "metrics", "models", "schedules", "similarity", "splits",
-    "stages", "strategies", "tasks",
+    "stages", "strategies", "tasks", "trackers",
 )  # fmt: skip
 
 __all__ = [
@@ -102,7 +103,7 @@ __all__ = [
     "clustering", "communities", "continue_run", "custom", "data", "fedavg", "fedopt", "fl_hc", "flic", "fltrust", "fork",
     "geometric_median", "ifca", "krum", "list_runs", "load_config", "load_model", "mean", "median", "metrics",
     "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume", "run", "schedules", "shepherd", "similarity",
-    "splits", "stages", "strategies", "strategy", "study", "tasks", "trimmed_mean",
+    "splits", "stages", "strategies", "strategy", "study", "tasks", "trackers", "trimmed_mean",
 ]  # fmt: skip
 
 

@@ -50,6 +50,16 @@ def test_runs_are_listed_and_followed(chromium, running):
         page.wait_for_selector("#accuracy canvas")
 
 
+def test_a_phone_shows_accuracy_in_the_list_of_runs_without_scrolling(chromium, running):
+    dashboard, _ = running
+    with opened(chromium, dashboard.link, own=dashboard.url) as page:
+        page.set_viewport_size({"width": 390, "height": 800})
+        page.wait_for_selector("#runs tbody tr")
+        (heading,) = page.get_by_role("columnheader", name="accuracy").all()
+        box = heading.bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
+
+
 def test_a_running_run_is_followed_without_reload(chromium, running):
     dashboard, writer = running
     with opened(chromium, f"{dashboard.url}/run/byzantine", own=dashboard.url) as page:

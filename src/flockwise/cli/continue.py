@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from flockwise.cli.elsewhere import telling_others
 from flockwise.cli.options import OUT, RUN, overrides, while_training
 from flockwise.cli.progress import follow as follow_run
 
@@ -20,10 +21,11 @@ from flockwise.cli.progress import follow as follow_run
               help="How clients are known again; nobody: all of them are new.")  # fmt: skip
 @click.option("--follow", type=click.FloatRange(min=0), default=0.1, show_default=True,
               help="A known client moves to a flock in which it does this much better.")  # fmt: skip
+@telling_others
 @while_training
 def continue_run(
     run: Path, out: Path | None, overrides: tuple[str, ...], more: int | None, at: int | None, match: str,
-    follow: float, data: Path | None, as_json: bool, quiet: bool,
+    follow: float, data: Path | None, as_json: bool, quiet: bool, on: tuple[tuple[str, str], ...], track: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Start a new run from the flock models and the memory of RUN, with new data, new clients or fewer clients.
 
@@ -33,5 +35,5 @@ def continue_run(
 
     follow_run(
         flockwise.continue_run, run, overrides=overrides, more=more, at=at, match=match, follow=follow, out=out,
-        data=data, as_json=as_json, quiet=quiet,
+        data=data, as_json=as_json, quiet=quiet, on=on, track=track,
     )  # fmt: skip

@@ -4,22 +4,30 @@ from pathlib import Path
 
 import click
 
+from flockwise.cli.model_options import client_number
 from flockwise.cli.options import RUN
+from flockwise.terminal import printable
 
 
 def decision(action: str, told: str) -> click.Command:
-    """The command that files a decision with a run, which takes it up at its next round."""
+    """The command that files a decision with a run, which takes it up at its next round; clients by number or name."""
 
     @click.command(action, help=told)
     @RUN
-    @click.argument("clients", type=click.IntRange(min=0), nargs=-1, required=True)
-    def command(run: Path, clients: tuple[int, ...]) -> None:
+    @click.argument("clients", nargs=-1, required=True)
+    def command(run: Path, clients: tuple[str, ...]) -> None:
         from flockwise.store import open_run
         from flockwise.store.requests import file_request
 
-        for client in clients:
-            file_request(run, {"action": action, "client": client})
-        when = "its next round" if open_run(run).state == "running" else "the round after `flockwise resume`"
-        click.echo(f"{action}: {', '.join(f'client {client}' for client in clients)}, from {when} on")
+        found = open_run(run)
+        numbers = [
+            client_number(found, client) for client in clients
+        ]  # all of them are known, or nothing is filed
+        for number in numbers:
+            file_request(run, {"action": action, "client": number})
+        when = "its next round" if found.state == "running" else "the round after `flockwise resume`"
+        click.echo(
+            f"{action}: {', '.join(printable(found.called(number)) for number in numbers)}, from {when} on"
+        )
 
     return command

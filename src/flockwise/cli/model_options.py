@@ -10,6 +10,7 @@ from flockwise.cli.options import RUN
 
 if TYPE_CHECKING:
     from flockwise import Run
+    from flockwise.store import Run as RecordedRun
 
 
 def of_a_model(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,14 +30,16 @@ def found_model(path: Path, flock: int | None, client: str | None) -> "tuple[Run
     if flock is not None and client is not None:
         raise click.UsageError("--flock, --client: say one or the other")
     run = flockwise.open_run(path)
-    names = {str(row["name"]): int(row["client"]) for row in run.clients}
-    number: int | None = None
-    if client is not None:
-        if client not in names and not client.isdecimal():
-            from flockwise.plugins import nearest
+    return run, {"flock": flock, "client": None if client is None else client_number(run, client)}
 
-            raise click.UsageError(
-                f"--client {client}: no client is called so; {nearest(client, list(names)[:50])}"
-            )
-        number = names[client] if client in names else int(client)
-    return run, {"flock": flock, "client": number}
+
+def client_number(run: "RecordedRun", said: str) -> int:
+    """The number of a client that is said by its name or its number; a name comes first."""
+    names = {str(row["name"]): int(row["client"]) for row in run.clients}
+    if said in names:
+        return names[said]
+    if not said.isdecimal() or len(said) > 9:
+        from flockwise.plugins import nearest
+
+        raise click.UsageError(f"{said}: no client is called so; {nearest(said, list(names)[:50])}")
+    return int(said)

@@ -5,11 +5,12 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from flockwise.cli.elsewhere import elsewhere
 from flockwise.numbers import number_of
 from flockwise.terminal import printable
 
@@ -22,11 +23,18 @@ LOUD = ("flocks", "alike", "split", "quarantine", "rollback", "released", "confi
 
 
 def follow(
-    work: "Callable[..., Run]", *arguments: Any, as_json: bool = False, quiet: bool = False, **options: Any
-) -> "Run":
+    work: "Callable[..., Run]", *arguments: Any, as_json: bool = False, quiet: bool = False,
+    on: Sequence[tuple[str, str]] = (), track: Sequence[str] = (), **options: Any,
+) -> "Run":  # fmt: skip
     """Run, resume or fork: tell of every round, stop when asked to, and say what came of it."""
-    with stop_on_signal() as stop, Watch(as_json, quiet) as watch:
-        finished = work(*arguments, **options, on_round=watch.round, stop=stop)
+    with elsewhere(on, track) as others, stop_on_signal() as stop, Watch(as_json, quiet) as watch:
+
+        def told(progress: Any) -> None:
+            watch.round(progress)
+            others.round(progress)
+
+        finished = work(*arguments, **options, on_round=told, stop=stop)
+        others.ended(finished.path)
     if finished.state == "stopped":
         last, why = int(max(finished.rounds, default=0)), finished.about.get("error", "")
         if why:  # nobody asked for it

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from flockwise.cli.elsewhere import telling_others
 from flockwise.cli.options import OUT, overrides, while_training
 from flockwise.cli.progress import follow
 
@@ -17,10 +18,12 @@ from flockwise.cli.progress import follow
 @click.option("--superlink", help="With --engine flower: run on this SuperLink instead of a simulation.")
 @click.option("--check", is_flag=True, help="Only check the config.")
 @click.option("--serve", is_flag=True, help="Watch it live in a browser beside the run.")
+@telling_others
 @while_training
 def run(
     config: Path, out: Path | None, overrides: tuple[str, ...], engine: str | None, superlink: str | None,
     check: bool, serve: bool, data: Path | None, as_json: bool, quiet: bool,
+    on: tuple[tuple[str, str], ...], track: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Run CONFIG, a TOML file (see `flockwise new`)."""
     from flockwise.config import load_config
@@ -37,7 +40,7 @@ def run(
     if checked.engine.name == "flower" and checked.engine.superlink is not None:
         from flockwise.cli.flower import submit_config
 
-        _refuse_on_a_superlink("data", "as_json", "quiet", "serve")
+        _refuse_on_a_superlink("data", "as_json", "quiet", "serve", "on", "track")
         submit_config(config, out, overrides)
         return
     with contextlib.ExitStack() as stack:
@@ -47,7 +50,17 @@ def run(
             stack.enter_context(beside(out.parent if out else Path("runs")))
         import flockwise
 
-        follow(flockwise.run, config, out=out, overrides=overrides, data=data, as_json=as_json, quiet=quiet)
+        follow(
+            flockwise.run,
+            config,
+            out=out,
+            overrides=overrides,
+            data=data,
+            as_json=as_json,
+            quiet=quiet,
+            on=on,
+            track=track,
+        )
 
 
 def _refuse_on_a_superlink(*options: str) -> None:

@@ -1,5 +1,6 @@
 """Formats that need a library of their own, which is imported only when asked for."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from importlib import import_module
@@ -9,6 +10,8 @@ from typing import Any
 from flockwise.errors import PluginError
 from flockwise.export.tables import Table, plain
 from flockwise.store import Run
+
+TAG = "flockwise.id"  # of a run in MLflow
 
 
 def write_parquet(found: dict[str, Table], out: Path) -> list[Path]:
@@ -37,20 +40,19 @@ def write_tensorboard(run: Run, out: Path) -> list[Path]:
     return sorted(out.glob("events.out.tfevents.*"))
 
 
-def write_mlflow(run: Run, out: Path) -> list[Path]:
+def write_mlflow(run: Run, out: Path, uri: str | None = None) -> list[Path]:
     """A run in an MLflow database (`mlflow ui --backend-store-uri sqlite:///OUT/mlflow.db`); a second time replaces it."""
     mlflow = library("mlflow", "mlflow")
     entities = library("mlflow.entities", "mlflow")
     store = out / "mlflow.db"
-    client = mlflow.MlflowClient(tracking_uri=f"sqlite:///{store.resolve()}")
+    client = mlflow.MlflowClient(tracking_uri=uri or f"sqlite:///{store.resolve()}")
     name = "flockwise"
     known = client.get_experiment_by_name(name)
     experiment = known.experiment_id if known else client.create_experiment(name)
-    mark = f"{run.path.resolve()} {run.about.get('created', '')}"
     for before in client.search_runs([experiment]):
-        if before.data.tags.get("flockwise.run") == mark:
+        if before.data.tags.get(TAG) == mark_of(run):
             client.delete_run(before.info.run_id)
-    tags = {"state": run.state, "flockwise.run": mark}
+    tags = {"state": run.state, TAG: mark_of(run)}
     made = client.create_run(experiment, run_name=str(run.config.get("name", run.path.name)), tags=tags)
     key = made.info.run_id
     parameters = [entities.Param(field, str(value)[:500]) for field, value in flat(run.config).items()]
@@ -65,7 +67,12 @@ def write_mlflow(run: Run, out: Path) -> list[Path]:
     for start in range(0, len(points), 1000):
         client.log_batch(key, metrics=points[start : start + 1000])
     client.set_terminated(key, "FINISHED" if run.state == "finished" else "KILLED")
-    return [store]
+    return [store] if uri is None else []
+
+
+def mark_of(run: Run) -> str:
+    """What a run is known by elsewhere: the same when it is resumed, or exported again."""
+    return hashlib.sha256(f"{run.path.resolve()} {run.about.get('created', '')}".encode()).hexdigest()[:20]
 
 
 def library(name: str, extra: str) -> Any:

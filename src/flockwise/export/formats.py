@@ -13,11 +13,15 @@ TRACKERS = {"tensorboard": write_tensorboard, "mlflow": write_mlflow}
 FORMATS = (*TABLES, *TRACKERS)
 
 
-def export_run(run_path: Path, to: str, out: Path) -> list[Path]:
-    """Write a run's numbers into the folder `out`; the files written."""
+def export_run(run_path: Path, to: str, out: Path, uri: str | None = None) -> list[Path]:
+    """Write a run's numbers into the folder `out`, or to an MLflow server at `uri`; the files written."""
     if to not in FORMATS:
         raise InputError(f"to = {to!r}: must be one of {', '.join(FORMATS)}")
+    if uri is not None and to != "mlflow":
+        raise InputError(f"uri = {uri!r}: is for MLflow; {to} is written into a folder, out")
     run, out = open_run(run_path), Path(out)
+    if uri is not None:
+        return write_mlflow(run, out, uri)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

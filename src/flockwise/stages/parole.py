@@ -23,7 +23,7 @@ class Sentences(NamedTuple):
     times: np.ndarray
 
 
-_SENTENCES = Slot("sentences", Sentences)
+_SENTENCES = Slot("sentences", Sentences, {"until": 0, "times": 0})
 
 
 def parole(after: int | None) -> Stage:

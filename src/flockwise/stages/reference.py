@@ -17,7 +17,7 @@ class Kept(NamedTuple):
     model: np.ndarray
 
 
-_KEPT = Slot("reference", Kept)
+_KEPT = Slot("reference", Kept, {})
 
 
 @dataclass(frozen=True)

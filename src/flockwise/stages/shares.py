@@ -23,7 +23,7 @@ class Shares(NamedTuple):
     shares: np.ndarray  # (clients, flocks)
 
 
-_SHARES = Slot("shares", Shares)
+_SHARES = Slot("shares", Shares, brief=True)  # other clients are asked anew
 
 
 def shares_of(state: State) -> np.ndarray:
