@@ -107,3 +107,14 @@ def test_foolsgold_keeps_sybils_out_where_honest_clients_differ():
     plain = accuracy({"name": "mean"}, sybils, split=split)
     guarded = accuracy({"name": "foolsgold"}, sybils, split=split)
     assert guarded > plain + 0.05
+
+
+def test_a_rule_that_remembers_clients_says_what_it_holds_of_them():
+    held = {
+        "mean": play(**{**DIGITS, "rounds": 1}, aggregation={"name": "mean"}),
+        "foolsgold": play(**{**DIGITS, "rounds": 1}, aggregation={"name": "foolsgold"}),
+        "both": play(**{**DIGITS, "rounds": 1}, aggregation={"name": "foolsgold", "before": ["momentum"]}),
+    }
+    assert {name: game.server.method.round.holds.rows for name, game in held.items()} == {
+        "mean": 0, "foolsgold": 1, "both": 2,
+    }  # fmt: skip

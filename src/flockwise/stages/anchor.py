@@ -30,7 +30,7 @@ class _Seen:
         return cls(np.asarray(arrays["anchor"]), Table(rest))
 
 
-_SEEN = Slot("anchor", _Seen)
+_SEEN = Slot("anchor", _Seen, {"updates": 0.0, "seen": False})
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from flockwise.errors import ConfigError
 from flockwise.stages.batch import Batch, believed
 from flockwise.stages.evidence import LatestModels
 from flockwise.stages.schedule import FOUND
-from flockwise.stages.stage import REPLIES, Round, Stage, stage
+from flockwise.stages.stage import REPLIES, Holds, Round, Stage, stage
 from flockwise.stages.state import UNPLACED, Slot, State, flocks_in, largest_flock
 from flockwise.types import Clients, Labels, Models, Vector, Weights
 
@@ -33,7 +33,7 @@ class RuleMemory(dict[str, np.ndarray]):
         return {name.removeprefix(start): array.copy() for name, array in mine.items()}
 
 
-_RULE = Slot("rule", RuleMemory)
+_RULE = Slot("rule", RuleMemory, brief=True)  # rules may remember clients by their numbers
 
 
 def moved(model: Vector, update: Vector) -> Vector:
@@ -51,7 +51,7 @@ def average(rule: Rule) -> Stage:
             models[flock] = moved(models[flock], joint)
         return round.to(replace(round.state, models=models))
 
-    return stage("average", run, [REPLIES], wants_root="root" in rule.piece.wants)
+    return stage("average", run, [REPLIES], wants_root="root" in rule.piece.wants, holds=_held(rule))
 
 
 def _restarted(round: Round) -> Round:
@@ -89,7 +89,7 @@ def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait
         models[0] = moved(models[0], (shares / shares.sum()) @ np.stack(joints).astype(np.float64))
         return round.to(replace(round.state, models=models))
 
-    return stage("average groups", run, [REPLIES], wants_root="root" in rule.piece.wants)
+    return stage("average groups", run, [REPLIES], wants_root="root" in rule.piece.wants, holds=_held(rule))
 
 
 def average_known(
@@ -128,6 +128,12 @@ def average_known(
 def one_model_goes_on(state: State, labels: Labels) -> Models:
     """What groups begin with where one model serves all: whoever is grouped with whom, it goes on."""
     return np.repeat(state.models[:1], max(int(labels.max(initial=0)) + 1, len(state.models)), axis=0)
+
+
+def _held(rule: Rule) -> Holds:
+    """A rule that remembers single clients holds a row for each; so does a step before it."""
+    pieces = (rule.piece, *(step.piece for step in rule.before))
+    return Holds(rows=sum({"clients", "memory"} <= piece.wants for piece in pieces))
 
 
 def _joint(round: Round, rule: Rule, mine: Batch, flock: int) -> tuple[Round, Vector]:

@@ -23,6 +23,7 @@ from flockwise.stages.average import (
 from flockwise.stages.by_origin import ByFeature, LatestOrigins, OneModelByBoundaries
 from flockwise.stages.evidence import LatestUpdates, Source, latest_models, this_round
 from flockwise.stages.grouping import Bipartition, Clustered, Grouping
+from flockwise.stages.judging import sets_minorities_apart
 from flockwise.stages.neighbours import NearestCommunities
 from flockwise.stages.regroup import all_go_on, find_flocks, largest_goes_on, split_flocks
 from flockwise.stages.relabel import inherited
@@ -102,8 +103,10 @@ def look_of(
     begin = one_model_goes_on if attribution == "one-model" else inherited
     if scope == "all":
         return find_flocks(source, groups, schedule, begin)
-    part = largest_goes_on if keep == "largest" else partial(all_go_on, begin=begin)
-    return split_flocks(source, groups, part, schedule)
+    if keep == "largest":
+        warned = [sets_minorities_apart("keep = 'largest'")]
+        return split_flocks(source, groups, largest_goes_on, schedule, warned)
+    return split_flocks(source, groups, partial(all_go_on, begin=begin), schedule)
 
 
 def round_of(
@@ -120,11 +123,11 @@ def round_of(
     return if_time(schedule.looks, chain(train(everyone, Joint(serve)), remember, alone), otherwise=usual)
 
 
-def source_of(evidence: str, max_age: int | None) -> tuple[Source, Stage]:
-    """What clients are compared on, and the stage that remembers it."""
+def source_of(evidence: str, max_age: int | None, schedule: Schedule | None) -> tuple[Source, Stage]:
+    """What clients are compared on, and the stage that remembers it for as long as anybody will ask."""
     if evidence == "latest-updates":
         updates = LatestUpdates(max_age)
-        return updates, updates.remember
+        return updates, updates.remember_until(schedule.over) if schedule else updates.remember
     if evidence == "latest-models":
         return latest_models, latest_models.remember
     if evidence == "metadata":

@@ -1,6 +1,6 @@
 """The stages that find flocks: among all clients anew, or inside each flock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ from flockwise.stages.evidence import Source
 from flockwise.stages.grouping import Found, Grouping
 from flockwise.stages.relabel import inherited, renumbered, split_inside
 from flockwise.stages.schedule import FOUND, LOOKED, Every, Looked, Schedule
-from flockwise.stages.stage import REPLIES, Holds, Round, Stage, stage
+from flockwise.stages.stage import REPLIES, Holds, Remark, Round, Stage, stage
 from flockwise.stages.state import FREE, QUARANTINED, UNPLACED, State, flocks_in
 from flockwise.types import Labels, Models
 
@@ -84,7 +84,9 @@ def _noted(round: Round, found: Found) -> Round:
 Part = Callable[[Round, int, Found], Round]  # what becomes of a flock in which several were found
 
 
-def split_flocks(evidence: Source, grouping: Grouping, part: Part, schedule: Schedule = EVERY_ROUND) -> Stage:
+def split_flocks(
+    evidence: Source, grouping: Grouping, part: Part, schedule: Schedule = EVERY_ROUND, remarks: Sequence[Remark] = ()
+) -> Stage:  # fmt: skip
     """Look inside each flock by itself, when it is time; `part` says what becomes of one that falls apart."""
 
     def run(round: Round) -> Round:
@@ -105,7 +107,7 @@ def split_flocks(evidence: Source, grouping: Grouping, part: Part, schedule: Sch
                 round = part(round, int(flock), found)
         return round.noted(facts=told)
 
-    return stage("split flocks", run, [REPLIES, *evidence.needs])
+    return stage("split flocks", run, [REPLIES, *evidence.needs], remarks=remarks)
 
 
 def all_go_on(round: Round, flock: int, found: Found, begin: Begin = inherited) -> Round:

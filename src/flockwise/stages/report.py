@@ -7,6 +7,7 @@ import numpy as np
 
 from flockwise.errors import InputError
 
+PLAIN_ARRAYS = (np.ndarray, np.memmap)  # what may come from a client; a masked array is neither
 MOST_NUMBERS = 1 << 20  # in all arrays of one report together
 Make = Callable[[np.ndarray, np.ndarray, int], Mapping[str, np.ndarray]]  # samples, labels, classes
 
@@ -37,10 +38,9 @@ class Report:
             return f"report holds {told!s:.80}, must hold {sorted(self.shapes)}"
         for name, shape in self.shapes.items():
             array = report[name]
-            if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu" or array.shape != shape:
-                what = (
-                    f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-                )
+            plain = type(array) in PLAIN_ARRAYS
+            if not plain or array.dtype.kind not in "fiu" or array.shape != shape:
+                what = f"{array.dtype} {array.shape}" if plain else type(array).__name__
                 return f"report {name!r} is {what}, must be numbers of shape {shape}"
             if not np.isfinite(array).all():
                 return f"report {name!r} holds NaN or infinite values"

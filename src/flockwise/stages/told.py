@@ -27,7 +27,7 @@ class _Told:
         )
 
 
-_TOLD = Slot("told", _Told)
+_TOLD = Slot("told", _Told, {"rows": 0.0, "heard": False})
 _MOST = 1e15  # a liar's numbers: their squares can still be added up in float32
 
 

@@ -24,6 +24,7 @@ from flockwise.strategies.local import local as local
 from flockwise.strategies.mini_fl import mini_fl as mini_fl
 from flockwise.strategies.oracle import oracle as oracle
 from flockwise.strategies.pacfl import pacfl as pacfl
+from flockwise.strategies.shepherd import shepherd as shepherd
 from flockwise.strategies.stocfl import stocfl as stocfl
 from flockwise.strategies.strategy import MEAN as MEAN
 from flockwise.strategies.strategy import STRATEGIES as STRATEGIES

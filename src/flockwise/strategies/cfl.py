@@ -31,6 +31,7 @@ from flockwise.stages import (
     this_round,
     train,
 )
+from flockwise.stages.judging import sets_minorities_apart
 from flockwise.strategies.strategy import MEAN, strategy
 
 _PAPER = "Sattler et al., ICASSP 2020"
@@ -64,5 +65,6 @@ def byzantine_cfl(
 ) -> Method:  # fmt: skip
     """Recursive splits; only the larger part goes on."""
     in_two = Bipartition(threshold, decay, eps1, eps2, cohesion)  # l.12-15
-    splits = split_flocks(this_round, in_two, largest_goes_on, Every(first))  # l.11, l.17
+    warned = [sets_minorities_apart("byzantine-cfl")]
+    splits = split_flocks(this_round, in_two, largest_goes_on, Every(first), warned)  # l.11, l.17
     return Method(chain(train(sample), splits, average(rule.unweighted())))  # l.23

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, ParamSpec
 
-from flockwise.aggregation import Rule, RulePiece, mean
-from flockwise.aggregation.rule import as_rule
+from flockwise.aggregation import Rule, mean
+from flockwise.aggregation.rule import as_bound
 from flockwise.errors import ConfigError, InputError, PluginError
 from flockwise.options import shown, written
 from flockwise.plugins import find
@@ -25,11 +25,18 @@ class Strategy(Piece, Generic[Options]):
     start: Mapping[str, Any] | None = None  # sections of a config that show it at work, for `flockwise new`
     rule_sees_all: bool = True  # before flocks are found, the rule is given all replies of a round
 
+    @property
+    def rule(self) -> Rule | None:
+        """The rule that it takes where nothing is said; none if it has no choice of rules."""
+        parameter = inspect.signature(self.function).parameters.get("rule")
+        return parameter.default if parameter is not None and isinstance(parameter.default, Rule) else None
+
     def __call__(self, *arguments: Options.args, **options: Options.kwargs) -> Method:
         """The method with these options, checked; `rule` may be a rule, a rule with options, or your own function."""
         given: dict[str, Any] = dict(options)
-        rule = {"rule": as_bound(given.pop("rule"))} if "rule" in given else {}
         takes_rule = "rule" in inspect.signature(self.function).parameters
+        usual = {} if self.rule is None or self.rule.name == MEAN.name else {"rule": self.rule}
+        rule = {"rule": as_bound(given.pop("rule"))} if "rule" in given else usual
         if not takes_rule and rule.pop("rule", MEAN).name != MEAN.name:
             raise ConfigError(f"aggregation.name: {self.name} has a rule of its own; leave it out")
         values = self.resolved(given, "strategy.")
@@ -74,13 +81,3 @@ def as_strategy(function: Callable[..., Method], name: str | None = None) -> Str
 def find_strategy(name: str, directory: Path | None = None) -> Strategy[Any]:
     """The strategy of this name: built in, from a plug-in, or `module:function`."""
     return as_strategy(find("strategies", name, STRATEGIES, directory), name)
-
-
-def as_bound(rule: Rule | RulePiece | Callable[..., Any]) -> Rule:
-    """A rule with its options, from whatever a user calls a rule."""
-    if isinstance(rule, Rule):
-        return rule
-    if not callable(rule):
-        raise ConfigError(f"rule = {rule!r}: must be a rule, such as fw.median()")
-    piece = as_rule(rule)
-    return Rule(piece, piece.resolved({}, "aggregation."))
