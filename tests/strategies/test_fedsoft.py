@@ -87,7 +87,7 @@ def test_wrong_shares_are_rejected_and_silence_changes_nothing():
     engine.close()
     wrong = {0: (2.0, -1.0), 1: (0.5,), 2: ("a", "b"), 3: [0.5, 0.5], 4: (float("nan"), 0.0)}
     answers = [
-        Scores(c, 1, s.accuracies, s.samples, s.losses, wrong.get(c, s.shares))
+        Scores(c, 1, s.values, s.samples, s.losses, wrong.get(c, s.shares))
         for c, s in told.items()
         if c != 5
     ]
