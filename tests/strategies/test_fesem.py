@@ -61,5 +61,5 @@ def test_equal_models_and_few_clients_are_no_trouble():
     rows = np.zeros((6, 3), np.float32)
     assert set(kmeans(rows, 3, seed=0)) == {0}
     assert nearest(rows, np.ones((2, 3), np.float32))[0].tolist() == [0] * 6
-    game = play(rounds=2, split={"name": "iid", "clients": 2}, strategy={"name": "fesem", "flocks": 5})
+    game = play(rounds=2, split={"name": "iid", "clients": 2}, strategy={"name": "fesem", "flocks": 2})
     assert game.server.round == 2

@@ -83,6 +83,10 @@ def test_a_server_must_know_how_large_reports_are():
         InputError, match=r"^pacfl: what clients tell depends on their data; say method.for_data"
     ):
         Server(STRATEGIES["pacfl"](), np.zeros(4), 3)
+    with pytest.raises(
+        InputError, match=r"^strategy.by_class = true: this data has no classes; set it to false$"
+    ):
+        STRATEGIES["pacfl"]().for_data(4, 0)
     sized = STRATEGIES["pacfl"](features=64, classes=10).report
     assert sized.shapes == {"directions": (10, 3, 64)}
     assert STRATEGIES["pacfl"](by_class=False, features=64).report.shapes == {"directions": (1, 3, 64)}

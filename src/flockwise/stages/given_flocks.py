@@ -31,12 +31,9 @@ def give_flocks(name: str, flocks_of: Callable[[Round], Labels]) -> Stage:
         given = _GIVEN.get(state)
         if given is not None and np.array_equal(after, state.labels):
             return round
-        missing = int(after.max(initial=0)) + 1 - len(state.models)
         models = inherited(state, after)
         if given is not None:  # who comes or goes takes nothing along
-            models = (
-                np.concatenate([state.models, models[len(state.models) :]]) if missing > 0 else state.models
-            )
+            models[: len(state.models)] = state.models
         state = _GIVEN.put(replace(state, labels=after, models=models), given or Given(round.number))
         sizes = np.unique(after[after != UNPLACED], return_counts=True)[1].tolist()
         told = Event("flocks", f"{len(sizes)} flocks, given: {name}", detail={"sizes": sizes})

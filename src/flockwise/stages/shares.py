@@ -8,7 +8,6 @@ import numpy as np
 from flockwise.messages import Scores
 from flockwise.stages.attribution import SendsOne
 from flockwise.stages.batch import believed
-from flockwise.stages.centres import kmeans
 from flockwise.stages.place import scoring_plan
 from flockwise.stages.sampling import everyone
 from flockwise.stages.schedule import FOUND, Looked, Schedule
@@ -29,9 +28,7 @@ _SHARES = Slot("shares", Shares, brief=True)  # other clients are asked anew
 def shares_of(state: State) -> np.ndarray:
     """The shares; equal ones of clients that were never asked."""
     held = _SHARES.get(state)
-    if held is None or held.shares.shape[1] != len(state.models):
-        return np.full((state.clients, len(state.models)), 1 / len(state.models))
-    return held.shares
+    return np.full((state.clients, len(state.models)), 1 / len(state.models)) if held is None else held.shares
 
 
 @dataclass(frozen=True)
@@ -80,27 +77,16 @@ def _told(score: Scores) -> np.ndarray | None:
     )
 
 
-def average_by_shares(flocks: int) -> Stage:
-    """Every flock's model is the mean of what this round's clients trained, each as much as it belongs to the flock.
+def _averaged(round: Round) -> Round:
+    state, batch = round.state, round.replies
+    models, trained = state.models.copy(), (batch.sent + batch.updates).astype(np.float64)
+    believable = believed(batch.weights, round.setting.weight_cap)
+    weights = believable[:, None] * shares_of(state)[batch.clients]
+    for flock, whole in enumerate(weights.sum(axis=0)):
+        if whole > 0:
+            models[flock] = weights[:, flock] / whole @ trained
+    return round.to(replace(state, models=models))
 
-    While there are fewer models, k-means on what the clients trained finds the first ones.
-    """
 
-    def run(round: Round) -> Round:
-        state, batch = round.state, round.replies
-        trained = batch.sent + batch.updates
-        if len(state.models) < flocks <= len(trained):
-            begun = kmeans(trained, flocks, round.setting.seed)
-            rows = [
-                trained[begun == k].mean(axis=0) if (begun == k).any() else trained[0] for k in range(flocks)
-            ]
-            return round.to(replace(state, models=np.stack(rows).astype(np.float32)))
-        models = state.models.copy()
-        believable = believed(batch.weights, round.setting.weight_cap)
-        weights = believable[:, None] * shares_of(state)[batch.clients]
-        for flock, whole in enumerate(weights.sum(axis=0)):
-            if whole > 0:
-                models[flock] = weights[:, flock] / whole @ trained.astype(np.float64)
-        return round.to(replace(state, models=models))
-
-    return stage("average by shares", run, [REPLIES])
+# Every flock's model is the mean of what this round's clients trained, each as much as it belongs to the flock.
+average_by_shares = stage("average by shares", _averaged, [REPLIES])

@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from flockwise.errors import InputError
 from flockwise.similarity import Measure
 from flockwise.similarity.measure import as_measure
 from flockwise.stages.report import Report
@@ -18,6 +19,9 @@ def directions(count: int, by_class: bool, features: int, classes: int) -> Repor
 
     (classes, count, features), or (1, count, features); zeros where there are too few samples.
     """
+
+    if by_class and classes < 1:
+        raise InputError("strategy.by_class = true: this data has no classes; set it to false")
 
     def make(x: np.ndarray, y: np.ndarray, classes: int) -> dict[str, np.ndarray]:
         flat = x.reshape(len(x), -1).astype(np.float64)

@@ -6,9 +6,8 @@ trains it with a pull to all centres by its shares (l.11: f(w) + lambda/2 sum of
 a centre is the mean of the clients' models, weighted by u and by their samples (l.12-14).
 
 Where we differ: shares sum to one. All clients drawn count for every centre, by their shares; the paper draws clients
-for each centre by them (its sums are the same in the mean). The paper begins from k random centres, which fit everybody
-alike and are soon one; here all clients begin from one model, and k-means on their models after the first round finds the
-first centres.
+for each centre by them (its sums are the same in the mean). Shares are told after the training of a round and count from
+then on: for this round's mean, and for the pull of the next.
 """
 
 from typing import Annotated
@@ -33,7 +32,8 @@ def fedsoft(
     """Soft flocks."""
     mixed = MixedByShares()
     return Method(
-        chain(train(sample_from_all, mixed), average_by_shares(flocks), weigh(Every(1, every), least)),
+        chain(train(sample_from_all, mixed), weigh(Every(1, every), least), average_by_shares),
         serve=mixed,
+        models=flocks,
         personal=Pulled(pull=pull, sends_own=True),
     )
