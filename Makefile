@@ -4,10 +4,10 @@ BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check scripts bench docs wheel clean
+.PHONY: help demo test check scripts bench reliability docs wheel clean
 
 help:  ## list the commands
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .venv/.core: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -17,7 +17,7 @@ help:  ## list the commands
 
 .venv/.dev: .venv/.core Makefile
 	@echo "installing the test tools into .venv (once)"
-	@$(PIP) --editable '.[dev,dashboard,flower-simulation]'
+	@$(PIP) --editable '.[dev,dashboard,flower-simulation,tuning]'
 	@touch $@
 
 demo: .venv/.core  ## train a clustered federation on embedded data and write its report
@@ -46,6 +46,10 @@ bench: .venv/.dev  ## short benchmarks, as ratios measured in the same run
 	@$(BIN)/python benchmarks/performance/training_kernels.py --quick
 	@if test -n "$$FLOCKWISE_DATA"; then $(BIN)/python benchmarks/performance/engine.py --quick; \
 	else echo "left out: benchmarks/performance/engine.py: set FLOCKWISE_DATA to where MNIST lies"; fi
+
+reliability: .venv/.dev  ## run the tests behind the promises of docs/reliability.md and count (TIMES=20: in full)
+	@$(BIN)/python benchmarks/reliability/run.py --times $(or $(TIMES),1); status=$$?; \
+	$(BIN)/python benchmarks/reliability/page.py; exit $$status
 
 docs: .venv/.dev  ## write the generated pages: the config schema and the reference tables
 	@$(BIN)/python docs/generate.py

@@ -4,6 +4,7 @@ import json
 import sys
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from flockwise.cli.pieces import KINDS, parameters, summaries
 from flockwise.config import schema
@@ -11,7 +12,8 @@ from flockwise.config.template import described
 from flockwise.numbers import NUMBERS
 from flockwise.papers import NAMES, publication
 from flockwise.strategies import STRATEGIES
-from flockwise.studies.published.overview import headlines
+from flockwise.studies.published.overview import headlines, overview
+from flockwise.studies.published.page import write_page
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -30,6 +32,7 @@ def pages() -> dict[Path, str]:
         HERE / "studies.md": _studies(),
         HERE / "vocabulary.md": _vocabulary(),
         ROOT / "src" / "flockwise" / "strategies" / "__init__.pyi": _strategy_names(),
+        **_papers(),
         readme: f"{before}{BLOCK}\n{_headlines()}\n{BLOCK}{after}",
     }
 
@@ -128,6 +131,17 @@ def _studies() -> str:
             lines.append(f"| {place} | `{name}` | {shown} | {_cell(meaning)} |")
     before, _, after = (HERE / "studies.md").read_text().split("<!-- fields -->")
     return "<!-- fields -->".join([before, "\n" + "\n".join(lines) + "\n", after])
+
+
+def _papers() -> dict[Path, str]:
+    """The papers' pages and figures, as `flockwise paper NAME --page-only --pages docs/papers` writes them."""
+    papers = [publication(name, ROOT / "papers") for name in NAMES]
+    with TemporaryDirectory() as made:
+        for paper in papers:
+            write_page(paper, Path(made) / "papers")
+        files = [path for path in sorted(Path(made).rglob("*")) if path.is_file()]
+        found = {HERE / path.relative_to(made): path.read_text() for path in files}
+    return {HERE / "papers.md": overview(papers), **found}
 
 
 def _headlines() -> str:

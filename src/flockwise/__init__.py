@@ -24,10 +24,12 @@ if TYPE_CHECKING:
         data,
         metrics,
         models,
+        schedules,
         similarity,
         splits,
         stages,
         strategies,
+        tasks,
     )  # fmt: skip
     from flockwise.aggregation import (
         Rule,
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from flockwise.config import Config, load_config
     from flockwise.data import Federation
     from flockwise.engine import Engine, Local
-    from flockwise.runs import Progress, Run, fork, list_runs, load_model, open_run, resume, run
+    from flockwise.runs import Progress, Run, continue_run, fork, list_runs, load_model, open_run, resume, run
     from flockwise.server import Gate, Server
     from flockwise.stages import Method, Report, Setting, State
     from flockwise.strategies import (
@@ -64,7 +66,8 @@ if TYPE_CHECKING:
         strategy,
     )  # fmt: skip
     from flockwise.studies import Study, study
-    from flockwise.training import SGD, Adam
+    from flockwise.tasks import Task
+    from flockwise.training import SGD, Adam, AdamW, Optimizer
 
 _HOMES = {
     "flockwise.aggregation": (
@@ -75,7 +78,7 @@ _HOMES = {
     "flockwise.config": ("Config", "load_config"),
     "flockwise.data": ("Federation",),
     "flockwise.engine": ("Engine", "Local"),
-    "flockwise.runs": ("Progress", "Run", "fork", "list_runs", "load_model", "open_run", "resume", "run"),
+    "flockwise.runs": ("Progress", "Run", "continue_run", "fork", "list_runs", "load_model", "open_run", "resume", "run"),
     "flockwise.server": ("Gate", "Server"),
     "flockwise.stages": ("Method", "Report", "Setting", "State"),
     "flockwise.studies": ("Study", "study"),
@@ -83,22 +86,23 @@ _HOMES = {
         "byzantine_cfl", "cfl", "communities", "custom", "fedavg", "fedopt", "fl_hc", "flic", "ifca", "mini_fl", "shepherd",
         "strategy",
     ),
-    "flockwise.training": ("SGD", "Adam"),
+    "flockwise.tasks": ("Task",),
+    "flockwise.training": ("SGD", "Adam", "AdamW", "Optimizer"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = (
-    "aggregation", "attacks", "clustering", "data", "metrics", "models", "similarity", "splits", "stages",
-    "strategies",
+    "aggregation", "attacks", "clustering", "data", "metrics", "models", "schedules", "similarity", "splits",
+    "stages", "strategies", "tasks",
 )  # fmt: skip
 
 __all__ = [
-    "SGD", "Adam", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow", "Leiden",
-    "Local", "Louvain", "Method", "Progress", "Report", "Rule", "Run", "Server", "Setting", "State", "Study",
-    "aggregation",
-    "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl", "clustering", "communities", "custom", "data",
-    "fedavg", "fedopt", "fl_hc", "flic", "fltrust", "fork", "geometric_median", "ifca", "krum", "list_runs", "load_config",
-    "load_model", "mean", "median", "metrics", "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume",
-    "run", "shepherd", "similarity", "splits", "stages", "strategies", "strategy", "study", "trimmed_mean",
+    "SGD", "Adam", "AdamW", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow",
+    "Leiden", "Local", "Louvain", "Method", "Optimizer", "Progress", "Report", "Rule", "Run", "Server", "Setting",
+    "State", "Study", "Task", "aggregation", "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl",
+    "clustering", "communities", "continue_run", "custom", "data", "fedavg", "fedopt", "fl_hc", "flic", "fltrust", "fork",
+    "geometric_median", "ifca", "krum", "list_runs", "load_config", "load_model", "mean", "median", "metrics",
+    "mini_fl", "models", "multi_krum", "norm_bound", "open_run", "resume", "run", "schedules", "shepherd", "similarity",
+    "splits", "stages", "strategies", "strategy", "study", "tasks", "trimmed_mean",
 ]  # fmt: skip
 
 

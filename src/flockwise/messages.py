@@ -42,6 +42,9 @@ class Plan:
     kind: Literal["train", "validate"]
     models: Models
     tasks: tuple[Task, ...]
+    shares: bool = (
+        False  # in a validation plan: also say which share of one's training samples each model fits best
+    )
 
     @cached_property
     def offers(self) -> Mapping[int, tuple[int, ...]]:
@@ -123,13 +126,20 @@ class Replies:
 
 @dataclass(frozen=True)
 class Scores:
-    """A client's answer to a validation plan: the accuracy of each model on its own validation data."""
+    """A client's answer to a validation plan: the score of each model on its own validation data.
+
+    A score is what the task says (accuracy, or an error), as it is: `Setting.scoring` knows which way is better. NaN
+    stands for nothing to measure on.
+    """
 
     client: int
     round: int
-    accuracies: tuple[float, ...]
+    values: tuple[float, ...]
     samples: int
     losses: tuple[float, ...] = ()  # the mean loss of each model; may be left out
+    shares: tuple[
+        float, ...
+    ] = ()  # of its training samples, those that each model has the lowest loss on; if asked for
 
 
 @dataclass(frozen=True)
@@ -168,9 +178,10 @@ def origin(address: object, hour: object, user: object) -> tuple[float, float, f
 
 def number(value: object) -> float:
     """A number as told by a client; one so large that its square overflows counts as not told."""
-    if isinstance(value, float | int | np.number) and abs(value) < 1e100:  # type: ignore[operator]
-        return float(value)
-    return float("nan")
+    told = isinstance(value, float | int | np.number) and not isinstance(
+        value, np.timedelta64 | np.complexfloating
+    )
+    return float(value) if told and abs(value) < 1e100 else float("nan")  # type: ignore[operator, arg-type]
 
 
 def _place(address: object) -> float:

@@ -17,32 +17,54 @@ class Number:
     of_run: bool = False
 
 
+# What a task may compare models by: name, title, in a sentence, which way is better, whether it lies between 0 and 1.
+_SCORES: tuple[tuple[str, str, str, Literal["higher", "lower"], bool], ...] = (
+    ("accuracy", "accuracy", "accuracy", "higher", True),
+    ("f1", "F1", "F1 (the harmonic mean of precision and recall, averaged over labels)", "higher", True),
+    ("auc", "AUC", "area under the ROC curve", "higher", True),
+    ("exact", "exact matches", "share of samples whose labels are all right", "higher", True),
+    ("mae", "MAE", "mean absolute error", "lower", False),
+    ("rmse", "RMSE", "root of the mean squared error", "lower", False),
+    ("r2", "R²", "share of the targets' variance that is explained", "higher", False),
+    ("perplexity", "perplexity", "perplexity (exp of the mean loss of a token)", "lower", False),
+)
+
+
+def _of_score(
+    name: str, title: str, words: str, better: Literal["higher", "lower"], share: bool
+) -> Iterator[Number]:
+    """A score over the clients: the mean, and what it hides."""
+    bad = "lowest" if better == "higher" else "highest"
+    yield Number(
+        name, title,
+        f"mean over all honest clients of the {words} of the model each has, on its own test data; one that was set "
+        "apart by mistake counts with the model it is left with", better, share,
+    )  # fmt: skip
+    yield Number(
+        f"{name}_taking_part", f"{title} of those that take part",
+        "the same over the honest clients that are not set apart: it does not see whom a defence has hurt", better, share,
+    )  # fmt: skip
+    of = "" if name == "accuracy" else f" by {title}"
+    yield Number(
+        f"{name}_worst", f"worst client{of}", f"the {bad} {title} of any honest client", better, share
+    )
+    yield Number(
+        f"{name}_worst_group", f"worst group{of}",
+        f"the {bad} mean {title} of the honest clients of one group, where the groups are known", better, share,
+    )  # fmt: skip
+    yield Number(
+        f"{name}_p10", f"{title}, 10 %", "a tenth of the honest clients is at or below it", better, share
+    )
+    yield Number(
+        f"{name}_p90", f"{title}, 90 %", "nine tenths of the honest clients are at or below it", better, share
+    )
+    yield Number(f"{name}_std", f"spread of {title}", "standard deviation over the honest clients", "lower")
+
+
 def _catalogue() -> Iterator[Number]:
-    yield Number(
-        "accuracy", "accuracy",
-        "mean over all honest clients of the accuracy of the model each has, on its own test data; one that was set "
-        "apart by mistake counts with the model it is left with", "higher", True,
-    )  # fmt: skip
-    yield Number(
-        "accuracy_taking_part", "accuracy of those that take part",
-        "the same over the honest clients that are not set apart: it does not see whom a defence has hurt", "higher", True,
-    )  # fmt: skip
-    yield Number("accuracy_worst", "worst client", "the lowest accuracy of any honest client", "higher", True)
-    yield Number(
-        "accuracy_worst_group", "worst group",
-        "the lowest mean accuracy of the honest clients of one group, where the groups are known", "higher", True,
-    )  # fmt: skip
-    yield Number(
-        "accuracy_p10", "accuracy, 10 %", "a tenth of the honest clients is at or below it", "higher", True
-    )
-    yield Number(
-        "accuracy_p90",
-        "accuracy, 90 %",
-        "nine tenths of the honest clients are at or below it",
-        "higher",
-        True,
-    )
-    yield Number("accuracy_std", "spread of accuracy", "standard deviation over the honest clients", "lower")
+    for score in _SCORES:
+        whole = list(_of_score(*score))
+        yield from whole if score[0] == "accuracy" else whole[:1]  # the others' are like accuracy's
     yield Number("test_loss", "test loss", "mean over all honest clients, on their own test data", "lower")
     yield Number(
         "train_loss",
@@ -119,4 +141,7 @@ NUMBERS: dict[str, Number] = {number.name: number for number in _catalogue()}
 
 def number_of(name: str) -> Number:
     """What is known of a number; one that is not in the catalogue goes by its own name."""
-    return NUMBERS.get(name) or Number(name, name.replace("_", " "), "")
+    if name in NUMBERS:
+        return NUMBERS[name]
+    derived = (number for score in _SCORES for number in _of_score(*score) if number.name == name)
+    return next(derived, Number(name, name.replace("_", " "), ""))

@@ -63,3 +63,20 @@ def test_many_clients_give_the_same_median_as_pairwise_distances(monkeypatch):
 def test_no_step_at_all_is_refused():
     with pytest.raises(InputError, match="steps"):
         geometric_median([[1.0]], steps=0)
+
+
+def test_no_client_nor_a_simpler_mean_of_them_has_a_smaller_sum_of_distances():
+    rng = np.random.default_rng(0)
+
+    def total(point, rows):
+        return np.sqrt(((rows.astype(np.float64) - point.astype(np.float64)) ** 2).sum(axis=1)).sum()
+
+    for _ in range(300):
+        clients, size = int(rng.integers(2, 12)), int(rng.integers(1, 20))
+        rows = (rng.normal(size=(clients, size)) * 10 ** rng.uniform(-3, 3)).astype(np.float32)
+        if rng.random() < 0.3:
+            rows[rng.integers(0, clients)] *= np.float32(10 ** rng.uniform(0, 6))
+        if rng.random() < 0.2:
+            rows[: clients // 2 + 1] = rows[0]
+        best = min(total(point, rows) for point in [*rows, rows.mean(axis=0), np.median(rows, axis=0)])
+        assert total(geometric_median(rows), rows) <= best * (1 + 1e-6)

@@ -160,3 +160,22 @@ def test_ctrl_c_stops_at_a_safe_point_and_says_how_to_resume(tmp_path: Path) -> 
     done = flockwise("resume", str(tmp_path / "run"), "--rounds", "40", "-q")
     assert done.returncode == 0, done.stderr
     assert json.loads(flockwise("show", str(tmp_path / "run"), "--json").stdout)["state"] in ("finished",)
+
+
+def test_a_machine_without_enough_memory_is_one_line(monkeypatch, capsys):
+    import sys
+
+    from flockwise.cli import app as module
+
+    def full(**_):
+        raise MemoryError("Unable to allocate 74.5 GiB for an array with shape (100000, 100000)")
+
+    monkeypatch.setattr(module, "app", full)
+    monkeypatch.setattr(sys, "argv", ["flockwise", "runs"])
+    with pytest.raises(SystemExit) as ended:
+        module.main()
+    assert ended.value.code == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert (
+        line.startswith("error: not enough memory: Unable to allocate 74.5 GiB") and "fewer clients" in line
+    )

@@ -84,7 +84,7 @@ def test_a_client_that_is_offered_several_models_trains_the_best() -> None:
 def test_validation_scores_every_model() -> None:
     engine = _engine(1)
     for scores in engine.validate(_plan("validate", models=2)):
-        assert len(scores.accuracies) == len(scores.losses) == 2
+        assert len(scores.values) == len(scores.losses) == 2
 
 
 def test_a_client_without_training_data_is_missing_from_the_answer() -> None:
@@ -101,7 +101,7 @@ def test_only_changed_models_are_tested_again(monkeypatch: pytest.MonkeyPatch) -
     assert tested == [0, 1, 2, 3]
     second = engine.evaluate(2, models, np.array([0, 1, 1, 1]))
     assert tested == [0, 1, 2, 3, 1]
-    assert first.accuracy[0] == second.accuracy[0]
+    assert first.score[0] == second.score[0]
     plan = _plan(models=2)
     jobs = engine.train(plan)  # with the same models
     changed = plan.models.copy()
@@ -165,6 +165,6 @@ def test_light_tests_are_shared_with_this_process_to_the_same_bits() -> None:
     alone, shared = _engine(1), _engine(2)
     for round, pair in enumerate(models, start=1):  # from the second on the pace is known
         expected, found = (engine.evaluate(round, pair, rows) for engine in (alone, shared))
-        assert expected.accuracy.tobytes() == found.accuracy.tobytes()
+        assert expected.score.tobytes() == found.score.tobytes()
         assert expected.loss.tobytes() == found.loss.tobytes()
     shared.close()

@@ -10,7 +10,7 @@ pytest.importorskip("flwr", reason="needs flockwise[flower]")
 from flwr.app import Array, ArrayRecord
 
 from flockwise.errors import InputError
-from flockwise.flower.records import Layout, as_accuracy, read_array
+from flockwise.flower.records import Layout, as_score, read_array
 from flockwise.models.initial_models import initial_models
 from flockwise.rng import generator
 
@@ -84,6 +84,6 @@ def test_beginnings_differ_and_repeat(first):
 
 @pytest.mark.parametrize("value", [-0.1, 1.5, 1e300, float("inf")])
 def test_an_accuracy_lies_between_0_and_1(value):
-    assert as_accuracy(0.5) == 0.5 and np.isnan(as_accuracy(None)) and np.isnan(as_accuracy(float("nan")))
+    assert as_score(0.5) == 0.5 and np.isnan(as_score(None)) and np.isnan(as_score(float("nan")))
     with pytest.raises(InputError, match="must lie between 0 and 1"):
-        as_accuracy(value)
+        as_score(value)

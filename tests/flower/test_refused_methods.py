@@ -14,7 +14,10 @@ from flockwise.strategies import STRATEGIES
 PERSONAL = "what clients keep and how they train is up to the ClientApp"
 REFUSED = {
     "oracle": "is given the groups of a simulated split, which nobody knows in a Flower app",
-    **dict.fromkeys(["fedper", "fedrep", "fedbabu", "ditto", "apfl"], PERSONAL),
+    **dict.fromkeys(
+        ["pacfl", "flux"], "clients tell something of their data, whose size is not known here; say it with"
+    ),
+    **dict.fromkeys(["fedper", "fedrep", "fedbabu", "ditto", "apfl", "fedsoft"], PERSONAL),
 }
 
 
@@ -33,3 +36,10 @@ def test_nodes_that_keep_nothing_cannot_have_personal_methods(name):
         ConfigError, match=r"^strategy.name: a Flower node keeps nothing between rounds, so clients cannot"
     ):
         check_nodes_can(make_work(config, None, None, personal=STRATEGIES[name]().personal))
+
+
+@pytest.mark.parametrize(
+    "options", [{"strategy": "pacfl", "features": 64, "classes": 10}, {"strategy": "flux", "classes": 10}]
+)
+def test_once_it_is_known_how_much_clients_tell_they_may(options, tmp_path):
+    Flocks(**options, clients=4, run=tmp_path / "run")

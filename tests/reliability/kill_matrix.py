@@ -89,10 +89,19 @@ class Kept:
                 ):
                     del due[name]
                     self.restarted.append(name)
+                    self._clear_away(process["pid"])
                     if name == "superlink":
                         self.deployment.start_superlink()
                     else:
                         self.deployment.start_node(int(name.removeprefix("node-")), NODES)
+
+    def _clear_away(self, leader: int) -> None:
+        """End what a dead process has left behind, as systemd does with what is left in a unit."""
+        for pid in self.deployment._marked():
+            with contextlib.suppress(OSError, IndexError):
+                session = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[3])
+                if session == leader:
+                    os.kill(pid, signal.SIGKILL)
 
 
 @dataclass
@@ -178,7 +187,8 @@ def trial(
     found = final_hash(job.found) if job.found is not None and job.found.state == "finished" else ""
     return {
         "held": killed and found == expected, "killed": killed, "rounds_closed": closed, "hash": found[:16],
-        "seconds": round(time.monotonic() - began, 1), "said": job.said, "started_again": list(kept.restarted),
+        "seconds": round(time.monotonic() - began, 1), "started_again": list(kept.restarted),
+        "submitted": sum(line.startswith("submitted") for line in job.said),
         "error": "" if job.error is None else str(job.error)[:300],
     }  # fmt: skip
 
@@ -205,18 +215,18 @@ def matrix(
                         continue
                     trials[name] = trial(kept, kind, moment, of, pace, root / f"{kind}-{moment}", expected)
                     if out:
-                        _write(out, trials, expected)
+                        _write(out, trials, expected, of)
     return trials
 
 
-def _write(out: Path, trials: dict[str, dict[str, object]], expected: str) -> None:
+def _write(out: Path, trials: dict[str, dict[str, object]], expected: str, of: int) -> None:
     counts = {
         kind: [sum(bool(trials[name]["held"]) for name in of_it), len(of_it)]
         for kind in KINDS
         if (of_it := [name for name in trials if name.startswith(kind) and trials[name]["killed"]])
     }
     content = {
-        "command": f"python -m tests.reliability.kill_matrix {' '.join(sys.argv[1:])}".strip(),
+        "command": f"python -m tests.reliability.kill_matrix --moments {of}", "done": len(trials), "of": len(KINDS) * of,
         "date": datetime.now(UTC).date().isoformat(), "flower": version("flwr"), "expected": expected[:16],
         "held, of": counts, "trials": trials,
     }  # fmt: skip
@@ -234,5 +244,6 @@ if __name__ == "__main__":
     parser.add_argument("--some", type=int, nargs="*", help="of the moments, counted from 0")
     parser.add_argument("--out", type=Path, default=Path("flower-kills.json"))
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the deployment is taken down on the way out
     done = matrix(asked.only, asked.some or list(range(asked.moments)), asked.moments, asked.out)
     print(f"{sum(bool(t['held']) for t in done.values())} of {len(done)} held")

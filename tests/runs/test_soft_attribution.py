@@ -50,7 +50,7 @@ def weigh() -> Stage:
         round, answers = yield from ask(round, scoring_plan(round, round.state.models, clients))
         shares = shares_of(round.state).copy()
         for score in answers:
-            weights = np.array(score.accuracies) ** 4 + 1e-6
+            weights = np.array(score.values) ** 4 + 1e-6
             shares[score.client] = weights / weights.sum()
         labels = shares.argmax(axis=1)
         return round.to(SHARES.put(replace(round.state, labels=labels), Shares(shares)))
@@ -87,7 +87,7 @@ def bits(state: State) -> dict[str, bytes]:
 
 def test_clients_mix_the_flocks_models_and_shares_grow_apart():
     server = make_server(soft(), len(GROUPS), DIMENSION, fraction=0.75)
-    first = np.mean(ENGINE.evaluate(0, *server.assignment()).accuracy)
+    first = np.mean(ENGINE.evaluate(0, *server.assignment()).score)
     for _ in range(12):
         round_of(server, ENGINE)
     models, rows = server.assignment()

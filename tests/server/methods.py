@@ -14,9 +14,10 @@ def make_server(
     gate: Gate | None = None, state: State | None = None, weight_cap: float | None = 5.0,
 ) -> Server:  # fmt: skip
     """A server of this strategy with its example options, or of a method, with the plain weighted mean."""
-    method = name if isinstance(name, Method) else example_of(name, options)
+    method = (name if isinstance(name, Method) else example_of(name, options)).for_data(dimension, 2)
     initial = np.random.default_rng(0).normal(size=(method.models, dimension)).astype(np.float32)
-    setting = Setting(seed=5, fraction=fraction, weight_cap=weight_cap)
+    truth = (lambda round: np.arange(clients) % 2) if method.reads_truth else None
+    setting = Setting(seed=5, fraction=fraction, weight_cap=weight_cap, truth=truth)
     return Server(method, initial, clients, setting=setting, gate=gate, state=state)
 
 

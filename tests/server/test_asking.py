@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from flockwise.aggregation import mean
+from flockwise.errors import PluginError
 from flockwise.messages import Plan, bound
 from flockwise.stages import FREE, QUARANTINED, UNPLACED, Method, average, chain, place, stage, train
 from flockwise.stages.place import scoring_plan
@@ -108,7 +109,7 @@ def test_a_round_whose_rule_failed_can_be_asked_again_from_the_state_before_it(s
         round_of(server, ENGINE)
     before, state = bits(fails), fails.state
     plan = fails.ask()
-    with pytest.raises(Fails):
+    with pytest.raises(PluginError, match="raised Fails: no more memory"):
         fails.tell(ENGINE.train(plan))
     assert fails.state is state and bits(fails) == before and fails.round == 2
     again = fails.ask()

@@ -38,6 +38,12 @@ HOSTILE = {
     "objects": (with_update(lambda u: u.astype(object)), "dtype"),
     "complex": (with_update(lambda u: u.astype(np.complex64)), "dtype"),
     "a list": (with_update(lambda u: u.tolist()), "list"),
+    "a masked array": (with_update(lambda u: np.ma.masked_array(u, mask=u > 0)), "MaskedArray"),
+    "times": (with_update(lambda u: u.astype("timedelta64[s]")), "dtype"),
+    "dates": (with_update(lambda u: u.astype("datetime64[s]")), "dtype"),
+    "a time as a count": (lambda r: replace(r, samples=np.timedelta64(3)), "samples"),
+    "a masked count": (lambda r: replace(r, samples=np.ma.masked), "samples"),
+    "a time as a choice": (lambda r: replace(r, chosen=np.timedelta64(0)), "candidate"),
     "no update": (with_update(lambda u: None), "NoneType"),
     "no samples": (lambda r: replace(r, samples=0), "samples"),
     "negative samples": (lambda r: replace(r, samples=-5), "samples"),
@@ -72,6 +78,16 @@ def test_a_hostile_reply_changes_nothing_and_the_reason_is_on_record(kind):
     assert len(rejected) == 1 and reason in rejected[0].message
     assert server.round == 1
     assert server.state.models.tobytes() == clean.state.models.tobytes()
+
+
+@pytest.mark.parametrize(
+    "loss", [np.timedelta64(3), np.ma.masked, "low", object(), 10**400, 1j, np.complex64(2j), None, [1]]
+)
+def test_a_loss_that_is_no_number_counts_as_not_told(loss):
+    engine = FakeEngine(goals_of([0] * CLIENTS, DIMENSION))
+    server = make_server("fedavg", CLIENTS, DIMENSION)
+    record = round_of(server, engine, lambda rs: [replace(r, loss=loss, hour=loss, user=loss) for r in rs])
+    assert server.round == 1 and np.isnan(record.arrays["loss"]).all()
 
 
 def test_the_first_of_two_answers_counts():

@@ -115,7 +115,7 @@ def test_one_wolf_cannot_make_a_snapshot_look_ruined_by_its_loss():
         def validate(self, plan):
             answers = super().validate(plan)
             return [
-                type(a)(a.client, a.round, a.accuracies, a.samples, (float("nan"),) * len(a.losses))
+                type(a)(a.client, a.round, a.values, a.samples, (float("nan"),) * len(a.losses))
                 if a.client == 0 else a for a in answers
             ]  # fmt: skip
 

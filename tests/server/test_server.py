@@ -45,7 +45,7 @@ def test_a_round_nobody_answers_leaves_every_model_bit_for_bit(name):
     assert server.round == before.round + 1
     assert server.state.models.tobytes() == before.models.tobytes()
     assert server.state.labels.tolist() == before.labels.tolist()
-    assert [event.kind for event in record.events] == ["skipped"]
+    assert {event.kind for event in record.events} == {"skipped"}  # one for each training
     assert record.facts["participants"] == 0
 
 

@@ -43,6 +43,12 @@ OWN = {  # options to vary; a split that is not here is tried with its defaults
         "minimum": st.integers(1, 10),
     },
     "by_writer": {"clients": st.none() | st.integers(1, 8), "samples": st.none() | st.integers(1, 40)},
+    "feature_shift": {
+        "groups": st.integers(1, 3),
+        "change": st.sampled_from(["noise", "brightness", "contrast"]),
+    },
+    "feature_dirichlet": {"alpha": st.floats(0.01, 100.0), "bins": st.integers(2, 12)},
+    "quantity": {"beta": st.floats(0.05, 100.0)},
     "natural": {"clients": st.none() | st.integers(1, 8), "latest": st.booleans()},
     "majority_class": {"majority": st.floats(0.0, 1.0)},
     "noniid_degree": {
@@ -131,7 +137,7 @@ def test_groups_are_for_all_clients_or_for_none(name: str, data: st.DataObject, 
     dataset, options = data.draw(dealt(name))
     federation = SPLITS[name].function(dataset, seed=seed, **options)
     groups = federation.groups
-    assert name not in OWN or (groups is None) == (name in ("pathological", "dirichlet"))
+    assert name not in OWN or (groups is None) == (name in ("pathological", "dirichlet", "feature_dirichlet"))
     if groups is not None:
         assert groups.shape == (federation.clients,) and groups.min() >= 0
 

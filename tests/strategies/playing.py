@@ -77,4 +77,4 @@ def play(state: State | None = None, **sections: Any) -> Played:
         tested = parts.engine.evaluate(config.rounds, *parts.server.assignment())
     finally:
         parts.engine.close()
-    return Played(parts.server, records, parts, tested.accuracy)
+    return Played(parts.server, records, parts, tested.score)

@@ -97,6 +97,15 @@ def test_flocks_that_cannot_be_are_refused_in_one_line(flocks, told):
     assert told in str(error.value) and len(str(error.value).splitlines()) == 1
 
 
+def test_flocks_may_be_a_method_made_in_python():
+    made = flockwise.strategies.fine_tuned(rounds_before=3, flocks=flockwise.flic(warmup=2))
+    assert made.options["flocks"]["name"] == "flic" and made.options["flocks"]["warmup"] == 2
+    again = flockwise.strategies.fine_tuned(rounds_before=3, flocks=made.options["flocks"])
+    assert again.options == made.options
+    with pytest.raises(ConfigError, match="has the rule 'median'; give the rule to the method around it"):
+        flockwise.strategies.fine_tuned(flocks=flockwise.flic(rule=flockwise.median()))
+
+
 def test_the_oracle_has_the_groups_from_the_first_round_and_does_at_least_as_well():
     game = play(**FEW, strategy={"name": "oracle"})
     assert game.ari == 1.0 and [record.facts["flocks"] for record in game.records] == [3.0] * 6

@@ -1,6 +1,7 @@
 """PACFL: flocks from the angles between the subspaces that clients' data lie in."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import flockwise
 from flockwise.clustering import agglomerative
 from flockwise.config import parse_config
 from flockwise.errors import InputError
+from flockwise.metrics import adjusted_rand
+from flockwise.runs.assembly import assemble
 from flockwise.server import Server
 from flockwise.stages.subspaces import angles, directions
 from flockwise.strategies import STRATEGIES
@@ -83,6 +86,24 @@ def test_a_server_must_know_how_large_reports_are():
     sized = STRATEGIES["pacfl"](features=64, classes=10).report
     assert sized.shapes == {"directions": (10, 3, 64)}
     assert STRATEGIES["pacfl"](by_class=False, features=64).report.shapes == {"directions": (1, 3, 64)}
+
+
+@pytest.mark.parametrize("name", ["pacfl", "flux"])
+@pytest.mark.parametrize("size", [1e300, 1e20, -1e9])
+def test_a_liars_report_neither_ends_the_run_nor_moves_the_others(name, size):
+    options = {"warmup": 1} if name == "flux" else {}
+    parts = assemble(parse_config({**BASE, "split": TURNED, "strategy": {"name": name, **options}}))
+    server, engine = parts.server, parts.engine
+    for _ in range(3):
+        replies = engine.train(server.ask())
+        told = {key: array.copy() for key, array in replies.reports.items()}
+        for array in told.values():
+            array[4] = size
+        server.tell(replace(replies, reports=told))
+    engine.close()
+    honest = np.arange(12) != 4
+    assert adjusted_rand(server.state.labels[honest], parts.federation.groups[honest]) == 1.0
+    assert np.isfinite(server.state.models).all()
 
 
 def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path):

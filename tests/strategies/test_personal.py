@@ -232,6 +232,14 @@ def test_what_cannot_be_is_refused_in_one_line():
         play(strategy={"name": "apfl", "alpha": 1.5})
 
 
+@pytest.mark.parametrize("inner", ["fedsoft", "ditto"])
+def test_a_method_with_own_models_cannot_be_inside_another(inner):
+    with pytest.raises(
+        ConfigError, match=rf"^strategy.flocks.name = '{inner}': its clients keep models of their own already"
+    ):
+        parse_config({**BASE, "strategy": {"name": "fedper", "flocks": inner}})
+
+
 def test_what_travels_can_be_said_by_name_instead():
     game = play(rounds=1, strategy={"name": "fedper"}, model={"name": "mlp", "travels": ["1.*"]})
     assert game.server.state.models.shape[1] == 64 * 200 + 200

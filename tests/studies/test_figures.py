@@ -85,7 +85,7 @@ def test_a_curve_is_drawn_where_every_seed_was_measured():
 
 def test_which_one_when_names_the_best_of_every_setting():
     said = words(figures_of(grid(show={"worst": "attack"}))["when"])
-    assert sum(one.startswith("method 0  0.9") for one in said) == 3
+    assert sum(one.startswith("method 0 0.9") for one in said) == 3
     assert "worst attack" in said
     assert words(figures_of(grid(seeds=1))["when"]).count("one seed: nothing can be told") == 2
 

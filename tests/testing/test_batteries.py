@@ -15,6 +15,7 @@ from flockwise.splits import SPLITS
 from flockwise.stages import Method, Round, average, chain, stage, train
 from flockwise.stages.stage import REPLIES
 from flockwise.strategies import MEAN, STRATEGIES
+from flockwise.tasks import TASKS
 from flockwise.testing import (
     AggregatorBattery,
     AttackBattery,
@@ -23,6 +24,7 @@ from flockwise.testing import (
     SimilarityBattery,
     SplitBattery,
     StrategyBattery,
+    TaskBattery,
 )
 
 KINDS = {
@@ -33,6 +35,7 @@ KINDS = {
     SimilarityBattery: SIMILARITIES,
     SplitBattery: SPLITS,
     StrategyBattery: STRATEGIES,
+    TaskBattery: TASKS,
 }
 CASES = [
     (battery, name)

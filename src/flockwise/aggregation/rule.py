@@ -247,3 +247,13 @@ def rule_from(section: Mapping[str, Any], directory: Any = None) -> Rule:
     piece = as_rule(find("aggregators", name, RULES, directory), name)
     steps = tuple(step_before(step, directory) for step in before)
     return Rule(piece, piece.resolved(options, "aggregation."), attackers, steps)
+
+
+def as_bound(rule: Rule | RulePiece | Callable[..., Any]) -> Rule:
+    """A rule with its options, from whatever a user calls a rule."""
+    if isinstance(rule, Rule):
+        return rule
+    if not callable(rule):
+        raise ConfigError(f"rule = {rule!r}: must be a rule, such as fw.median()")
+    piece = as_rule(rule)
+    return Rule(piece, piece.resolved({}, "aggregation."))

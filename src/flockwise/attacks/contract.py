@@ -88,6 +88,7 @@ class DataAttack(Attack):
     knows: frozenset[str] = frozenset({"own"})
     part: Callable[[int], Poison] | None = None
     fitted: Callable[[np.ndarray, np.ndarray, int, np.random.Generator], tuple[Poison, Goal]] | None = None
+    relabels: bool = False  # gives samples other classes: only for tasks that have one a sample
 
     def of(self, attacker: int) -> "DataAttack":
         """The attack of the n-th attacker."""

@@ -26,7 +26,7 @@ def label_to(label: Annotated[Natural, "the class, from 0"] = 0) -> DataAttack:
         check_class("label", label, classes)
         return x.copy(), np.full_like(y, label)
 
-    return DataAttack(poison)
+    return DataAttack(poison, relabels=True)
 
 
 @attack("labels in reverse order", kind="data")
@@ -38,7 +38,7 @@ def label_flip() -> DataAttack:
     ) -> tuple[np.ndarray, np.ndarray]:
         return x.copy(), classes - 1 - y
 
-    return DataAttack(poison)
+    return DataAttack(poison, relabels=True)
 
 
 @attack("uniform noise added to every pixel", kind="data")

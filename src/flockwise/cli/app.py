@@ -15,16 +15,20 @@ COMMANDS = {  # each in the file of its name
     "run": "Run a config.",
     "resume": "Go on with a run after a stop or a crash.",
     "fork": "Start a new run from a checkpoint of another.",
+    "continue": "Start a new run from the models of another, with new data and clients.",
     "study": "Carry out a whole table of runs from one file.",
     "new": "Write a commented config to start from.",
     "runs": "List runs with state, round and accuracy.",
     "show": "Show one run in the terminal.",
+    "predict": "Let a run's trained model predict from a file.",
+    "save-model": "Write a run's trained model for other programs.",
     "clients": "Show what became of each client of a run.",
     "release": "Let clients that were set apart take part again.",
     "confirm": "Keep clients that were set apart out for good.",
     "quarantine": "Set clients apart.",
     "report": "Write the HTML report of one or several runs.",
     "serve": "Watch runs live in a browser.",
+    "backup": "Copy a run that is whole, also while it goes on.",
     "logs": "Write what happens in runs as JSON lines, and go on as it does.",
     "export": "Write a run's numbers as CSV, JSON lines, Parquet, ...",
     "list": "List strategies, aggregators, attacks, splits, datasets, models, ...",
@@ -43,8 +47,11 @@ class _Lazy(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        function = "list_pieces" if name == "list" else name  # Python has a list of its own
-        command: click.Command = getattr(import_module(f"flockwise.cli.{name}"), function)
+        file = name.replace("-", "_")
+        function = {"list": "list_pieces", "continue": "continue_run"}.get(
+            name, file
+        )  # words of Python's own
+        command: click.Command = getattr(import_module(f"flockwise.cli.{file}"), function)
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

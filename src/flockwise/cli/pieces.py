@@ -14,6 +14,8 @@ KINDS = {
     "splits": "flockwise.splits:SPLITS",
     "datasets": "flockwise.data:NAMED_DATA",
     "models": "flockwise.models:MODELS",
+    "tasks": "flockwise.tasks:TASKS",
+    "schedules": "flockwise.schedules:SCHEDULES",
     "similarities": "flockwise.similarity:SIMILARITIES",
     "clusterers": "flockwise.clustering:CLUSTERERS",
 }

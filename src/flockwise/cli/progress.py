@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flockwise.numbers import number_of
 from flockwise.terminal import printable
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Watch:
             if event.kind in LOUD:
                 who = f" ({_called(event.client, progress.names)})" if event.client is not None else ""
                 self._say(f"round {progress.round}: {event.kind}: {printable(event.message)}{who}")
-        line = _numbers(progress.facts)
+        line = _numbers(progress.facts, progress.score)
         if self._bar:
             if self._task is None:
                 self._task = self._bar.add_task("", total=progress.rounds, completed=progress.round - 1)
@@ -113,7 +114,7 @@ class Watch:
             return
         facts = {name: values[-1] for name, values in run.facts.items() if len(values)}
         took = duration(float(run.seconds.sum()))
-        click.echo(f"{run.state}: {len(run.rounds)} rounds in {took}, {_numbers(facts)}")
+        click.echo(f"{run.state}: {len(run.rounds)} rounds in {took}, {_numbers(facts, run.scoring.name)}")
         if run.about.get("note"):
             click.echo(f"note: {printable(run.about['note'])}")
         click.echo(f"run: {run.path}")
@@ -153,10 +154,11 @@ def _called(client: int, names: Any) -> str:
     return printable(called(client, names.get(client)))
 
 
-def _numbers(facts: Any) -> str:
+def _numbers(facts: Any, score: str) -> str:
     parts = []
-    if "accuracy" in facts and facts["accuracy"] == facts["accuracy"]:
-        parts.append(f"accuracy {facts['accuracy']:.3f} (worst {facts['accuracy_worst']:.3f})")
+    if score in facts and facts[score] == facts[score]:
+        title, worst = number_of(score).title, facts.get(f"{score}_worst", float("nan"))
+        parts.append(f"{title} {facts[score]:.3f} (worst {worst:.3f})")
     parts.append(f"flocks {int(facts.get('flocks', 1))}")
     if facts.get("apart"):
         parts.append(f"set apart {int(facts['apart'])}")

@@ -39,6 +39,8 @@ def show(run: Path, as_json: bool, events: int, clients: bool) -> None:
         }  # fmt: skip
         click.echo(json.dumps(content))
         return
+    if found.parent is not None:
+        row["parent"] = f"{found.parent[0]} (from round {found.parent[1]})"
     for key, value in {**row, "checkpoints": ", ".join(map(str, found.checkpoints)) or None}.items():
         click.echo(f"{key:11} {cell(value)}")
     if found.about.get("note"):

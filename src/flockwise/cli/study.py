@@ -162,6 +162,17 @@ def write_outputs(found: "Study") -> None:
         Console().print(terminal_table(table))
     page, *_ = found.write()
     click.echo(f"page: {page}")
+    _write_beside_published(found)
+
+
+def _write_beside_published(found: "Study") -> None:
+    """A page of verdicts, where what was published lies beside the study's file."""
+    from flockwise.studies.published.page import write_page
+    from flockwise.studies.published.publication import publication_of
+
+    beside = publication_of(found)
+    if beside is not None:
+        click.echo(f"beside what was published: {write_page(beside, found.folder / 'published')}")
 
 
 def _size(count: float) -> str:

@@ -20,37 +20,38 @@ def run_row(path: Path, found: "Run | Exception") -> dict[str, Any]:
     last = {name: float(values[-1]) for name, values in found.facts.items() if len(values)}
     known = {name: value for name, value in last.items() if value == value}
     counts = {name: int(known[name]) if name in known else None for name in ("flocks", "apart")}
+    score = found.scoring.name
     return {
         "run": str(path), "state": found.state, "strategy": found.config.get("strategy", {}).get("name"),
         "data": found.about.get("data") or found.config.get("data", {}).get("name"),
         "round": f"{int(found.rounds[-1]) if len(found.rounds) else 0}/{found.goal or '?'}",
-        "accuracy": known.get("accuracy"), **counts,
+        score: known.get(score), **counts,
     }  # fmt: skip
 
 
 def client_table(found: "Run") -> list[dict[str, Any]]:
     """A row for each client: who it is, where it is, how it does, and what is known of it."""
-    newest = {}
-    for name in ("flock", "apart", "accuracy"):
+    newest, score = {}, found.scoring.name
+    for name in ("flock", "apart", score):
         rounds, values = found.array(name)
         newest[name] = values[-1].tolist() if len(rounds) and values.ndim == 2 else []
     notes = list(dict.fromkeys(key for client in found.clients for key in client["about"]))
     rows = []
     for place, client in enumerate(found.clients):
         now = {name: values[place] if place < len(values) else None for name, values in newest.items()}
-        tested = now["accuracy"] if now["accuracy"] == now["accuracy"] else None
+        tested = now[score] if now[score] == now[score] else None
         flock = "apart" if now["apart"] else now["flock"] if now["flock"] != -1 else None
         rows.append({
-            "client": client["client"], "name": client["name"], "flock": flock, "accuracy": tested,
+            "client": client["client"], "name": client["name"], "flock": flock, score: tested,
             "train": client["train"], "test": client["test"], **{key: client["about"].get(key) for key in notes},
         })  # fmt: skip
     return rows
 
 
 def echo_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    """The rows in columns, below the names of the first one's fields."""
-    names = list(rows[0])
-    lines = [names, *([cell(row[name]) for name in names] for row in rows)]
+    """The rows in columns, below the names of their fields; a row that does not have one shows a dash."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = [names, *([cell(row.get(name)) for name in names] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         click.echo("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())

@@ -10,8 +10,10 @@ from flockwise.data import DATASETS, READERS
 from flockwise.models import MODELS
 from flockwise.options import NOT_SET
 from flockwise.registry import OWN, Piece
+from flockwise.schedules import SCHEDULES
 from flockwise.splits import SPLITS
 from flockwise.strategies import STRATEGIES
+from flockwise.tasks import TASKS
 
 _OWN = {"type": "string", "pattern": ":"}  # a user's own piece, module:name
 
@@ -22,7 +24,8 @@ def schema() -> dict[str, Any]:
     sections = whole["$defs"]
     for name, pieces in {
         "Split": SPLITS, "StrategySection": STRATEGIES, "Aggregation": RULES, "PreAggregation": PRE_AGGREGATIONS,
-        "Attack": ATTACKS, "Model": MODELS,
+        "Attack": ATTACKS, "Model": MODELS, "ScheduleSection": SCHEDULES,
+        "TaskSection": TASKS,
     }.items():  # fmt: skip
         sections[name] = _named(sections[name], pieces)  # type: ignore[arg-type]
     sections["Data"] = _named(sections["Data"], READERS, {OWN, *DATASETS})  # type: ignore[arg-type]

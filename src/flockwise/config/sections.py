@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from flockwise.options import NOT_SET, may_be_none, written
 
@@ -63,10 +63,33 @@ class Model(OpenSection):
     name: str = Field(
         "softmax", description="see `flockwise list models`, or module:function(input_shape, classes)"
     )
+    trains: list[str] = Field(
+        ["*"],
+        description="tensors that train, such as 'head.*'; others stay as they are, the same everywhere, and are not sent",
+    )
     travels: list[str] = Field(
         ["*"],
         description="tensors that are sent and averaged, such as 'features.*'; others stay with the client",
     )
+
+
+class TaskSection(OpenSection):
+    """What models are to learn, and how good they are at it; the task's own options stand beside the name."""
+
+    name: str = Field("classification", description="see `flockwise list tasks`, or module:name")
+
+
+class ScheduleSection(OpenSection):
+    """How the learning rate changes; the schedule's own parameters stand beside the name."""
+
+    name: str
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str | Mapping) else value
+
+
+Schedules = Annotated[list[str | ScheduleSection], BeforeValidator(_as_list)]
 
 
 class Training(Section):
@@ -78,7 +101,24 @@ class Training(Section):
     momentum: float = Field(0.0, ge=0, lt=1)
     weight_decay: float = Field(0.0, ge=0)
     proximal: float = Field(0.0, ge=0, description="mu of FedProx")
-    optimizer: Literal["sgd", "adam"] = Field("sgd", description="adam starts anew in every round")
+    optimizer: str = Field(
+        "sgd",
+        description="sgd, adam or adamw, or module:function of (parameters, learning_rate); anew in every round",
+    )
+    clip: float | None = Field(None, gt=0, description="longest gradient of a step")
+    schedule: Schedules = Field(
+        default_factory=list,
+        description='how the learning rate changes over the rounds: see `flockwise list schedules`; "cosine", '
+        '{name = "exponential", factor = 0.99}, or a list, whose factors are multiplied',
+    )
+    augment: str | None = Field(
+        None,
+        description="module:function of a batch of samples and a generator, which returns the samples changed",
+    )
+    precision: Literal["full", "mixed"] = Field("full", description="mixed: bfloat16 where a GPU is")
+    step_schedule: Schedules = Field(
+        default_factory=list, description="the same over a client's steps inside a round"
+    )
 
 
 class Sampling(Section):
@@ -210,6 +250,7 @@ class Config(Section):
     data: Data = Field(default_factory=Data)
     split: Split = Field(default_factory=Split)
     model: Model = Field(default_factory=Model)
+    task: TaskSection = Field(default_factory=TaskSection)
     training: Training = Field(default_factory=Training)
     sampling: Sampling = Field(default_factory=Sampling)
     strategy: StrategySection = Field(default_factory=StrategySection)

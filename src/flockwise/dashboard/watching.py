@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from flockwise.numbers import number_of
 from flockwise.report import describe_comparison, describe_run
 from flockwise.report.encoding import number, numbers, plain, whole
+from flockwise.report.scores import score_range
 from flockwise.store import Run, open_run
 from flockwise.store.files import is_locked
 from flockwise.store.requests import pending
@@ -135,15 +137,18 @@ def _summary(name: str, path: Path) -> dict[str, Any]:
 
 def _read_summary(run: Run) -> dict[str, Any]:
     facts, config = run.facts, run.config
-    accuracy = facts.get("accuracy", np.zeros(0))
-    rows = np.unique(np.rint(np.linspace(0, max(len(accuracy) - 1, 0), 60)).astype(int))[: len(accuracy)]
+    scoring = run.scoring
+    scores = facts.get(scoring.name, np.zeros(0))
+    rows = np.unique(np.rint(np.linspace(0, max(len(scores) - 1, 0), 60)).astype(int))[: len(scores)]
+    low, high = score_range(scoring, scores)
     last = {key: _newest(facts.get(key)) for key in ("accuracy", "flocks", "apart", "participants")}
     damage = run.glance()
     return {
         "name": str(config.get("name", run.path.name)), "created": run.about.get("created", ""), "state": run.state,
         "strategy": str(config.get("strategy", {}).get("name", "")), "planned": whole(run.goal),
         "rounds": int(run.rounds[-1]) if len(run.rounds) else 0, "clients": len(run.clients),
-        "seconds": number(float(run.seconds.sum()), 4), "curve": numbers(accuracy[rows], 3),
+        "seconds": number(float(run.seconds.sum()), 4), "curve": numbers((scores[rows] - low) / (high - low), 3),
+        "score": _newest(scores), "scored": number_of(scoring.name).title,
         "damage": "; ".join(damage), "damaged": int(bool(damage)), "changed": _changed(run.path),
         "rejected": whole(float(np.nansum(facts.get("rejected", np.zeros(0))))), **last,
     }  # fmt: skip

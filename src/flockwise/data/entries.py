@@ -55,7 +55,14 @@ def _is_whole(entry: Any) -> bool:
 def _is_nested(entry: Any) -> bool:
     """A plain (x, y) whose x and y are lists of two numbers or images each looks nested but for its labels."""
     nested = all(isinstance(part, tuple | list) and len(part) == 2 for part in entry)
-    return nested and all(_depth(part[1]) == 1 and _depth(part[0]) != 1 for part in entry)
+    return nested and all(_is_pair(*part) for part in entry)
+
+
+def _is_pair(x: Any, y: Any) -> bool:
+    """Whether these are samples and their labels, one each or a row each (of steps, or of several labels)."""
+    if _depth(y) == 1:
+        return _depth(x) != 1
+    return _depth(y) in (-1, 2) and _depth(x) not in (0, 1) and len(x) == len(y)
 
 
 def _depth(values: Any) -> int:

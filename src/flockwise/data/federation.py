@@ -12,6 +12,7 @@ from flockwise.data.dataset import Dataset
 from flockwise.data.inputs import Inputs
 from flockwise.data.metadata import checked_about, checked_names, client_entries, origin_of
 from flockwise.data.sequences import IGNORED
+from flockwise.data.view import AS_IT_IS, View
 from flockwise.errors import InputError
 
 PARTS = ("train", "validation", "test")
@@ -31,9 +32,8 @@ class Shard:
     hour: float | None = None  # time of day at which its reports come, 0 to 24
     user: int | None = None
     name: str | None = None
-    about: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # whatever else is known of the client, to be shown
+    about: Mapping[str, Any] = field(default_factory=dict)  # what else is known of the client, to be shown
+    view: View = AS_IT_IS  # how it sees features: noise, brightness, contrast
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +94,8 @@ class Federation:
         indices = self.indices(client, part)
         shard = self.shards[client]
         x = self.dataset.scaled(indices)
+        if shard.view != AS_IT_IS:
+            x = shard.view.seen(x, client, part)
         if shard.turns % 4:
             x = np.ascontiguousarray(np.rot90(x, shard.turns, axes=(1, 2)))
         return x, self._labels(shard, indices)

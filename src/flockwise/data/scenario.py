@@ -28,15 +28,17 @@ def drifted(federation: Federation, clients: int, seed: int) -> Federation:
     kinds = {} if groups is None else {
         int(g): federation.shards[int(np.flatnonzero(groups == g)[0])] for g in np.unique(groups)
     }  # fmt: skip
-    if groups is None or len({(kind.relabel, kind.turns) for kind in kinds.values()}) < 2:
+    if groups is None or len({(kind.relabel, kind.turns, kind.view) for kind in kinds.values()}) < 2:
         raise ConfigError(
             f"faults.drift_clients = {clients}: this split has no groups to drift between; "
-            "label_swap and rotation have"
+            "label_swap, rotation and feature_shift have"
         )
     movers = generator(seed, "drift").choice(federation.clients, size=clients, replace=False)
     shards = list(federation.shards)
     for client in movers.tolist():
         after = (int(groups[client]) + 1) % len(kinds)
         kind = kinds[after]
-        shards[client] = replace(shards[client], relabel=kind.relabel, turns=kind.turns, group=after)
+        shards[client] = replace(
+            shards[client], relabel=kind.relabel, turns=kind.turns, view=kind.view, group=after
+        )
     return Federation(federation.dataset, tuple(shards))

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 class Evaluation(NamedTuple):
     """How each client's model does on the client's own test data; NaN where it has none."""
 
-    accuracy: np.ndarray  # (clients,)
+    score: np.ndarray  # (clients,) what the task compares models by
     loss: np.ndarray  # (clients,)
     fooled: np.ndarray | None = (
         None  # (clients,) how often the attackers' trigger works; None: nobody has one
     )
+    others: Mapping[str, np.ndarray] = MappingProxyType({})  # (clients,) each: the task's other metrics
 
 
 class Engine(ABC):

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,14 +14,17 @@ from torch import nn
 from flockwise.attacks import DataAttack, Goal
 from flockwise.data import Federation, Shard
 from flockwise.engine.kept import Kept
+from flockwise.engine.latents import Latents
 from flockwise.engine.local_training import ClientTraining, Trainers
 from flockwise.errors import InputError
 from flockwise.messages import is_root, origin
+from flockwise.models.freezing import frozen
 from flockwise.models.layout import Layout
 from flockwise.models.travel import EVERYTHING, Travel
 from flockwise.rng import generator
 from flockwise.stages.personal import AS_USUAL, Personal
 from flockwise.stages.report import Report
+from flockwise.tasks import Task, classification
 from flockwise.training import Recipe, choose_trainer
 from flockwise.training.recipe import Trainer
 from flockwise.types import Models, Vector
@@ -64,6 +68,8 @@ class ClientWork:
         EVERYTHING  # patterns of the tensors that are sent; the others stay with the client
     )
     source: Source | None = None
+    task: Task = field(default_factory=classification)
+    trains: Sequence[str] = EVERYTHING  # patterns of the tensors that train; the others stay as they are
     personal: Personal = AS_USUAL  # what clients keep to themselves, and how they train with it
     goal: Goal | None = None
     judged_on: Literal["test", "validation"] = "test"  # the clients' part that goes on the record
@@ -75,28 +81,41 @@ class ClientWork:
         self._joined: OrderedDict[tuple[tuple[int, ...], bool], tuple[np.ndarray, np.ndarray, np.ndarray]] = (
             OrderedDict()
         )
-        self.travel = Travel.of(Layout.of(self.module), self.travels, self.personal.head)
-        self.first = self.travel.layout.read(self.module)  # the whole model as it is before training
+        self.module, still = frozen(self.module, self.trains)
+        layout = Layout.of(self.module)
+        self.first = layout.read(self.module)  # the whole model as it is before training
+        self.travel = Travel.of(layout, self.travels, self.personal.head, still, self.first)
         self.kept = Kept(self.travel, self.personal, self.first)
         self._trainer, self.why = self._choose(self.module)
         self._trainers = Trainers(self._trainer, self.module, self.travel, lambda part: self._choose(part)[0])
-        if self.personal.plain and not self.recipe.plain:
+        if self.personal.plain and (not self.recipe.plain or self.recipe.step_schedule):
             raise InputError(
-                "training: this method takes plain gradient steps; leave out momentum, weight_decay and proximal, and use "
-                "optimizer 'sgd'"
+                "training: this method takes plain gradient steps; leave out momentum, weight_decay, proximal, clip and "
+                "step_schedule, and use optimizer 'sgd'"
             )
 
     def _choose(self, module: nn.Module) -> tuple[Trainer, str]:
-        tokens = self.federation.dataset.tokens
         return choose_trainer(
-            module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer, tokens=tokens
-        )
+            module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer,
+            tokens=self.federation.dataset.tokens, task=self.task, classes=self.federation.dataset.classes or None,
+        )  # fmt: skip
 
     @property
     def sample_shape(self) -> tuple[int, ...]:
         """(channels, height, width) of images; of other samples, the shape they have."""
         shape = self.federation.dataset.x.shape[1:]
         return (shape[2], shape[0], shape[1]) if len(shape) == 3 else tuple(shape)
+
+    @property
+    def columns(self) -> int:
+        """How many numbers a test has: the score, the loss, the task's other metrics."""
+        return 2 + len(self.task.others)
+
+    def whole(self, sent: Models) -> Models:
+        """Whole models of those that were sent, for a client that keeps nothing to itself."""
+        if self.travel.everything:
+            return sent
+        return np.stack([self.kept.whole(model, self.kept.first_row) for model in sent])
 
     def samples(self, client: int, round: int) -> int:
         """How many samples the client trains on."""
@@ -123,20 +142,27 @@ class ClientWork:
         if self._idles(client, round):
             return candidates[chosen], chosen, float("nan"), memory
         rng = generator(self.seed, "batches", round, client)
-        local = ClientTraining(self._trainers, self.recipe, round, x, y, rng)
+        local = ClientTraining(self._trainers, self.recipe.at(round), round, x, y, rng)
         trained, memory, loss = self.personal.train(local, candidates[chosen], memory)
         return trained, chosen, loss, memory
 
-    def told(self, client: int, round: int) -> dict[str, np.ndarray]:
-        """The client's report, from its training data."""
-        if self.report is None:
+    def told(self, client: int, round: int, model: Vector) -> dict[str, np.ndarray]:
+        """The client's report, from its training data and the model it was sent."""
+        report, key = self.report, (client, self._drifted(round))
+        if report is None:
             return {}
-        key = (client, self._drifted(round))
-        if key not in self._reports:  # it follows from the data alone, and may take longer than the training
-            x, y = self.data(client, "train", round)
-            made = self.report.make(x, y, self.federation.dataset.classes)
-            self._reports[key] = {name: np.asarray(array) for name, array in made.items()}
-        return self._reports[key]
+        if key in self._reports:
+            return self._reports[key]
+        x, y = self.data(client, "train", round)
+        seen = self._latents.of(model, x) if report.of_latents else x
+        made = {n: np.asarray(a) for n, a in report.make(seen, y, self.federation.dataset.classes).items()}
+        if not report.of_latents:  # it follows from the data alone, and may take longer than the training
+            self._reports[key] = made
+        return made
+
+    @cached_property
+    def _latents(self) -> Latents:
+        return Latents(self.module)
 
     def origin(self, client: int) -> tuple[float, float, float]:
         """Where the client's replies come from, as numbers."""
@@ -144,11 +170,23 @@ class ClientWork:
         return origin(shard.address, shard.hour, shard.user)
 
     def _best(self, candidates: Models, x: np.ndarray, y: np.ndarray) -> int:
-        losses = [self._trainer.losses(model, x, y)[0] for model in candidates]
+        lengths = np.array([len(y)])
+        losses = [self._trainer.measures(model, x, y, lengths)[0, 1] for model in candidates]
         return int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
 
-    def score(self, client: int, part: str, round: int, model: Vector) -> tuple[float, float]:
-        """Accuracy and mean loss of a model on a client's part ("test": what it is judged on); NaN without data."""
+    def shares(self, client: int, round: int, candidates: Models) -> list[float]:
+        """Of the client's training samples, the share that each candidate has the lowest loss on; the first of equals."""
+        x, y = self.data(client, "train", round)
+        if not len(y):
+            return []
+        each = np.ones(len(y), dtype=np.int64)
+        losses = np.stack([self._trainer.measures(model, x, y, each)[:, 1] for model in candidates])
+        best = np.where(np.isfinite(losses), losses, np.inf).argmin(axis=0)
+        return [float(count) / len(y) for count in np.bincount(best, minlength=len(candidates))]
+
+    def score(self, client: int, part: str, round: int, model: Vector) -> np.ndarray:
+        """Score, mean loss and the task's other metrics of a model on a client's part ("test": what it is judged
+        on); NaN where it holds no data."""
         part = self.judged_on if part == "test" else part
         x, y = self.data(client, part, round)
         if part == "test" and not len(
@@ -156,18 +194,16 @@ class ClientWork:
         ):  # a client that brought no test data is judged on its validation data
             x, y = self.data(client, "validation", round)
         if not len(y):
-            return float("nan"), float("nan")
-        loss, correct = self._trainer.losses(model, x, y)
-        return correct / len(y), loss
+            return np.full(self.columns, np.nan)
+        row: np.ndarray = self._trainer.measures(model, x, y, np.array([len(y)]))[0]
+        return row
 
-    def score_many(self, clients: list[int], round: int, model: Vector) -> tuple[np.ndarray, np.ndarray]:
-        """Accuracy and mean loss of one model on what several clients are judged on, client by client."""
+    def score_many(self, clients: list[int], round: int, model: Vector) -> np.ndarray:
+        """The same of one model on what several clients are judged on, one a row."""
         x, y, lengths = self._test_data(tuple(clients), round)
         if not len(y):
-            return np.full(len(clients), np.nan), np.full(len(clients), np.nan)
-        losses, correct = self._trainer.losses_each(model, x, y, lengths)
-        empty = lengths == 0
-        return np.where(empty, np.nan, correct / np.maximum(lengths, 1)), np.where(empty, np.nan, losses)
+            return np.full((len(clients), self.columns), np.nan)
+        return self._trainer.measures(model, x, y, lengths)
 
     def fooled(self, client: int, round: int, model: Vector) -> float:
         """The share of the client's test samples that the model gives the attackers' label once they carry the trigger."""

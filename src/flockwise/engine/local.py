@@ -11,7 +11,7 @@ from flockwise.engine.arena import Arena
 from flockwise.engine.base import Engine, Evaluation
 from flockwise.engine.client_work import ClientWork, one_thread
 from flockwise.engine.pool import Job, Pool
-from flockwise.errors import EngineError
+from flockwise.errors import EngineError, InputError
 from flockwise.kernels.parallel import available_cores
 from flockwise.messages import Plan, Replies, Scores, Task, is_root
 from flockwise.types import Models, Rows, Vector
@@ -59,9 +59,8 @@ class LocalEngine(Engine):
         )  # seconds a sample in training, the best seen: loads and first uses slow others
         self._test_pace = float("inf")  # likewise in testing
         self._test_sizes = np.array([work.tested(client) for client in range(clients)])
-        self._results = Arena(
-            clients, 3, np.float64
-        )  # accuracy, loss and share fooled of each client's last test
+        # Of each client's last test: what the task measures, then the share fooled.
+        self._results = Arena(clients, work.columns + 1, np.float64)
         self._tested_with = np.full(clients, -1)  # twice the version of its model, plus 1 on later data
         self._pool = Pool(self.workers, self._handle) if self.workers > 1 else None
 
@@ -108,9 +107,10 @@ class LocalEngine(Engine):
             Scores(
                 a["client"],
                 plan.round,
-                tuple(_from_json(a["accuracies"])),
+                tuple(_from_json(a["scores"])),
                 a["samples"],
                 tuple(_from_json(a["losses"])),
+                tuple(a["shares"]),
             )
             for a in answers
         ]
@@ -150,15 +150,23 @@ class LocalEngine(Engine):
         return self._evaluation()
 
     def _evaluation(self) -> Evaluation:
-        accuracy, loss, fooled = self._results.rows.T.copy()
-        return Evaluation(accuracy, loss, fooled if self._work.goal else None)
+        score, loss, *others, fooled = self._results.rows.T.copy()
+        named = dict(zip(self._work.task.others, others, strict=True))
+        return Evaluation(score, loss, fooled if self._work.goal else None, named)
 
     def kept(self) -> Mapping[str, np.ndarray]:
         """What clients keep to themselves."""
-        return {} if self._work.kept.nothing else {"own": self._own.rows.copy()}
+        still = self._work.travel.still
+        own = {} if self._work.kept.nothing else {"own": self._own.rows.copy()}
+        return own if still is None else {**own, "still": still}
 
     def restore(self, kept: Mapping[str, np.ndarray]) -> None:
         """Clients go on with what they had kept."""
+        still = self._work.travel.still
+        if still is not None and "still" in kept and not np.array_equal(kept["still"], still):
+            raise InputError(
+                "model: the tensors that do not train are not those that this run began with; give the same module again"
+            )
         if "own" in kept:
             self._own.rows[:] = kept["own"]
 
@@ -196,6 +204,7 @@ class LocalEngine(Engine):
             "client": task.client,
             "models": list(task.models),
             "slot": slot,
+            "shares": plan.shares,
         }
 
     def _handle(self, job: Job) -> Job:
@@ -220,8 +229,9 @@ class LocalEngine(Engine):
         if kind == "validate":
             scores = [work.score(client, "validation", round, model) for model in candidates]
             samples = len(work.data(client, "validation", round)[1])
-            return {"client": client, "accuracies": _to_json(s[0] for s in scores),
-                    "losses": _to_json(s[1] for s in scores), "samples": samples}  # fmt: skip
+            shares = work.shares(client, round, candidates) if job["shares"] else []
+            return {"client": client, "scores": _to_json(s[0] for s in scores),
+                    "losses": _to_json(s[1] for s in scores), "samples": samples, "shares": shares}  # fmt: skip
         started = time.perf_counter()
         result = work.train_keeping(client, round, candidates, work.kept.memory(self._row(client)))
         if result is None:
@@ -231,7 +241,7 @@ class LocalEngine(Engine):
         if not work.kept.nothing and not is_root(client):
             self._own.rows[client] = work.kept.row(trained, memory)
         if work.report is not None and not is_root(client):
-            self._reports.rows[job["slot"]] = self._flat(work.told(client, round))
+            self._reports.rows[job["slot"]] = self._flat(work.told(client, round, candidates[chosen]))
         return {"client": client, "samples": len(work.data(client, "train", round)[1]), "chosen": chosen,
                 "loss": _to_json([loss])[0], "slot": job["slot"], "seconds": time.perf_counter() - started}  # fmt: skip
 
@@ -251,11 +261,10 @@ class LocalEngine(Engine):
 
     def _test(self, job: Job) -> Job:
         started, clients = time.perf_counter(), job["clients"]
-        round, model = job["round"], self._models.rows[job["row"]]
-        results = self._work.score_many(clients, round, model)
-        self._results.rows[clients, :2] = np.stack(results, axis=1)
+        round, model = job["round"], self._work.whole(self._models.rows[job["row"]][None])[0]
+        self._results.rows[clients, :-1] = self._work.score_many(clients, round, model)
         if self._work.goal is not None:
-            self._results.rows[clients, 2] = [self._work.fooled(client, round, model) for client in clients]
+            self._results.rows[clients, -1] = [self._work.fooled(client, round, model) for client in clients]
         samples = int(self._test_sizes[clients].sum())
         return {"samples": samples, "seconds": time.perf_counter() - started}
 

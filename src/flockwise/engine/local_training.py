@@ -27,7 +27,7 @@ class ClientTraining:
     @property
     def rate(self) -> float:
         """The learning rate."""
-        return self.recipe.learning_rate
+        return self.recipe.rate
 
     def fit(self, model: Vector, part: Part = "all", epochs: int | None = None) -> tuple[Vector, float]:
         """Some epochs in which only this part moves."""

@@ -10,7 +10,7 @@ from flockwise.store.summary import client_summary
 
 Table = dict[str, list[Any]]  # column name -> values, all of one length
 
-PER_CLIENT = ("flock", "apart", "trained", "accuracy", "loss")
+PER_CLIENT = ("flock", "apart", "trained")
 
 
 def tables(run: Run) -> dict[str, Table]:
@@ -44,7 +44,7 @@ def _clients(run: Run) -> Table:
 
 def _client_rounds(run: Run) -> Table:
     """One row for each client and round; None where a value was not kept or not measured."""
-    found = {name: run.array(name) for name in PER_CLIENT}
+    found = {name: run.array(name) for name in (*PER_CLIENT, run.scoring.name, "loss")}
     found = {name: (rounds, values) for name, (rounds, values) in found.items() if values.ndim == 2}
     clients = {values.shape[1] for _, values in found.values()}
     if len(clients) != 1:

@@ -21,11 +21,16 @@ def write_csv(found: dict[str, Table], out: Path) -> list[Path]:
 
 def write_table(path: Path, table: Table) -> Path:
     """One table as a CSV file."""
+    return _write(path, as_csv(table))
+
+
+def as_csv(table: Table) -> str:
+    """A table as the text of a CSV file."""
     text = io.StringIO(newline="")
     rows = csv.writer(text)
     rows.writerow([cell(title) for title in table])
     rows.writerows([cell(value) for value in row] for row in zip(*table.values(), strict=True))
-    return _write(path, text.getvalue())
+    return text.getvalue()
 
 
 def write_json_lines(found: dict[str, Table], out: Path) -> list[Path]:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,12 @@ RUN, RUNS, STATUS, DETAILS, NODES, SUCCESS, ERROR = (
 )  # fmt: skip
 
 
+PLAIN_TEXT = (
+    "WARNING: no TLS: models, updates and keys travel in plain text, and anybody on the way can read and change them; "
+    "give the SuperLink certificates, see docs/flower.md, Production"
+)
+
+
 def program(name: str) -> str:
     """The path of one of Flower's programs, beside this Python first."""
     beside = Path(sys.executable).with_name(name)
@@ -34,6 +41,17 @@ def environment(home: Path | None = None) -> dict[str, str]:
     # Flower starts its other programs by name.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return {**os.environ, **QUIET, **own, "PATH": path}
+
+
+def is_insecure(superlink: str, home: Path | None = None) -> bool:
+    """Whether Flower's own config says that a SuperLink is to be spoken to in plain text."""
+    folder = home or Path(os.environ.get("FLWR_HOME") or Path.home() / ".flwr")
+    try:
+        known = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8")).get("superlink", {})
+    except (OSError, ValueError):  # Flower itself will say what is wrong with it
+        return False
+    chosen = known.get(superlink)
+    return isinstance(chosen, dict) and chosen.get("insecure") is True
 
 
 def flwr(*words: str, home: Path | None = None, timeout: float = 120.0) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from flockwise.errors import EngineError
 from flockwise.flower.exchange import KEPT, Answer, Exchange
 from flockwise.flower.letters import Letter
 from flockwise.flower.roster import Roster
-from flockwise.flower.worker_answers import MALFORMED, read_reply, read_scores, results_of
+from flockwise.flower.worker_answers import MALFORMED, Scored, read_reply, read_scores, results_of
 from flockwise.flower.worker_app import jobs_message
 from flockwise.flower.worker_needs import check_nodes_can
 from flockwise.messages import Event, Plan, Replies, Reply, Scores, Task, is_root
@@ -74,7 +74,7 @@ class FlowerEngine(Engine):
         self._exchange = Exchange(self.grid, pause=0.02 if self.ended else 0.25)
         self._exchange.check = self.check
         self._roster = Roster(_MANY)
-        self._tested: dict[int, tuple[bytes, bool, float, float]] = {}
+        self._tested: dict[int, tuple[bytes, bool, list[float]]] = {}
         self._roster.wait(self.grid, self.wanted, _START)
 
     def train(self, plan: Plan) -> Replies:
@@ -93,9 +93,11 @@ class FlowerEngine(Engine):
         """The clients' scores on their validation data (on the server's own data for ROOT)."""
         scores = [self._own_scores(plan, task) for task in plan.tasks if is_root(task.client)]
         tasks = [task for task in plan.tasks if not is_root(task.client)]
-        for client, samples, found in self._ask("validate", plan.round, plan.models, tasks, read_scores):
-            accuracies, losses = zip(*found, strict=True) if found else ((), ())
-            scores.append(Scores(client, plan.round, tuple(accuracies), samples, tuple(losses)))
+        for client, samples, found in self._ask(
+            "validate", plan.round, plan.models, tasks, self._read_scores
+        ):
+            values, losses, *_ = zip(*found, strict=True) if found else ((), ())
+            scores.append(Scores(client, plan.round, tuple(values), samples, tuple(losses)))
         return sorted(scores, key=lambda score: score.client)
 
     def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
@@ -104,14 +106,18 @@ class FlowerEngine(Engine):
         drifted = self.work.later is not None and round >= self.work.drift_round
         stale = [
             Task(client, (row,)) for client, row in enumerate(rows.tolist())
-            if self._tested.get(client, (b"", False))[:2] != (tested[row], drifted)
+            if self._tested.get(client, (b"", False, []))[:2] != (tested[row], drifted)
         ]  # fmt: skip
-        for client, _, found in self._ask("test", round, models, stale, read_scores):
+        for client, _, found in self._ask("test", round, models, stale, self._read_scores):
             if len(found) == 1:
-                self._tested[client] = (tested[rows[client]], drifted, *found[0])
-        nothing = (b"", False, math.nan, math.nan)
-        known = [self._tested.get(client, nothing) for client in range(len(rows))]
-        return Evaluation(np.array([k[2] for k in known]), np.array([k[3] for k in known]))
+                self._tested[client] = (tested[rows[client]], drifted, found[0])
+        nothing = (b"", False, [math.nan] * self.work.columns)
+        known = np.array([self._tested.get(client, nothing)[2] for client in range(len(rows))])
+        score, loss, *others = known.T
+        return Evaluation(score, loss, None, dict(zip(self.work.task.others, others, strict=True)))
+
+    def _read_scores(self, result: Any, message: Message) -> Scored:
+        return read_scores(self.work, result)
 
     def events(self) -> list[Event]:
         """What went wrong with nodes since the last call; clients are told of by number."""
@@ -177,7 +183,7 @@ class FlowerEngine(Engine):
         found: list[Found] = []
         clients = [task.client for task in share]
         try:
-            results = results_of(answer.message, share)
+            results = results_of(answer.message, share, len(self.work.task.others))
         except MALFORMED as error:
             self._heard.append(Event("rejected", _why(answer, error), detail={"clients": clients}))
             return found
@@ -191,22 +197,23 @@ class FlowerEngine(Engine):
     def _own(self, plan: Plan, task: Task) -> Reply | None:
         """What the server's own data says of a model."""
         candidates = plan.models[list(task.models)]
-        result = self.work.train(task.client, plan.round, candidates)
+        result = self.work.train(task.client, plan.round, self.work.whole(candidates))
         if result is None:
             return None
         trained, chosen, loss = result
         samples = len(self.work.data(task.client, "train", plan.round)[1])
         shapes = self.work.report.shapes if self.work.report else {}
         blank = {name: np.zeros(shape) for name, shape in shapes.items()}  # the server tells itself nothing
-        update = trained - candidates[chosen]
+        update = self.work.travel.part(trained) - candidates[chosen]
         return Reply(task.client, plan.round, update, samples, chosen, loss, report=blank)
 
     def _own_scores(self, plan: Plan, task: Task) -> Scores:
         work, round = self.work, plan.round
-        found = [work.score(task.client, "validation", round, plan.models[row]) for row in task.models]
+        models = work.whole(plan.models[list(task.models)])
+        found = [work.score(task.client, "validation", round, model) for model in models]
         samples = len(work.data(task.client, "validation", round)[1])
-        accuracies, losses = zip(*found, strict=True)
-        return Scores(task.client, round, accuracies, samples, losses)
+        values, losses, *_ = zip(*(row.tolist() for row in found), strict=True)
+        return Scores(task.client, round, values, samples, losses)
 
 
 def _why(answer: Answer, error: Exception) -> str:

@@ -10,8 +10,9 @@ from flwr.serverapp import Grid
 
 from flockwise.engine import Evaluation
 from flockwise.errors import InputError
+from flockwise.flower.command import PLAIN_TEXT
 from flockwise.flower.exchange import Exchange
-from flockwise.flower.internals import log
+from flockwise.flower.internals import is_plain, log
 from flockwise.flower.logs import log_round
 from flockwise.flower.pace import Pace
 from flockwise.flower.record_keys import RecordKeys
@@ -109,6 +110,8 @@ class Flocks(NotWrapped):
         config = self._choices.config(num_rounds)
         method = self._choices.method(config)
         refuse_too_large(method, self._choices.clients, layout.size)
+        if is_plain(grid):
+            log(WARNING, "flockwise: %s", PLAIN_TEXT)
         messages = UserMessages(
             self._roster, layout, self._keys, report_of(method), timeout, _settings(train_config),
             _settings(evaluate_config),

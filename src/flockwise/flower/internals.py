@@ -41,6 +41,7 @@ __all__ = [
     "Node",
     "TooLarge",
     "capped",
+    "is_plain",
     "is_simulation",
     "log",
     "nodes_of",
@@ -76,6 +77,11 @@ def is_simulation(grid: Grid) -> bool:
     from flwr.superlink.grid.inmemory_grid import InMemoryGrid
 
     return isinstance(grid, InMemoryGrid)
+
+
+def is_plain(grid: Grid) -> bool:
+    """Whether what is said to nodes travels in plain text."""
+    return bool(getattr(grid, "_insecure", False))
 
 
 def simulate(server: ServerApp, client: ClientApp, nodes: int, backend: dict[str, Any]) -> None:

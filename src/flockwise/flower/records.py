@@ -10,6 +10,7 @@ from flwr.app import Array, ArrayRecord
 
 from flockwise.errors import InputError
 from flockwise.models.spans import joined_spans
+from flockwise.scoring import ACCURACY, Scoring
 from flockwise.stages.report import Report
 from flockwise.types import Vector
 
@@ -109,14 +110,15 @@ class Layout:
         return ArrayRecord(arrays)
 
 
-def as_accuracy(value: object) -> float:
-    """A client's accuracy, NaN if it has none; InputError if it cannot be one."""
+def as_score(value: object, scoring: Scoring = ACCURACY) -> float:
+    """A client's score, NaN if it has none; InputError if it cannot be one."""
     if value is None:
         return math.nan
-    accuracy = float(value)  # type: ignore[arg-type]
-    if not (0.0 <= accuracy <= 1.0 or math.isnan(accuracy)):
-        raise InputError(f"accuracy = {accuracy:g}: must lie between 0 and 1")
-    return accuracy
+    score = float(value)  # type: ignore[arg-type]
+    fault = scoring.fault(score)
+    if fault:
+        raise InputError(fault)
+    return score
 
 
 def read_report(record: Mapping[str, Array], report: Report) -> dict[str, np.ndarray]:

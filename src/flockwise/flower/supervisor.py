@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flockwise.errors import EngineError, RunError
-from flockwise.flower.command import DETAILS, RUN, RUNS, STATUS, flwr
+from flockwise.flower.command import DETAILS, PLAIN_TEXT, RUN, RUNS, STATUS, flwr, is_insecure
 from flockwise.store import Run, open_run
 from flockwise.terminal import printable
 
@@ -27,6 +27,8 @@ def supervise(
     failed, at most `restarts` times; not if two submissions in a row closed no round, or a person stopped it.
     """
     path, barren = Path(run), 0
+    if is_insecure(superlink, home):
+        say(PLAIN_TEXT)
     for attempt in range(restarts + 1):
         before = _rounds(path)
         number = _patiently(lambda: submit(app, superlink, run_config, home), 5 * pause if attempt else None)

@@ -12,7 +12,7 @@ from flockwise.errors import EngineError, InputError
 from flockwise.flower.exchange import Answer, Exchange
 from flockwise.flower.internals import log
 from flockwise.flower.letters import Letter
-from flockwise.flower.records import as_accuracy
+from flockwise.flower.records import as_score
 from flockwise.flower.user_messages import LEGACY, MALFORMED, UserMessages, round_of
 from flockwise.flower.wrappers import MASKED, asks_for_secagg
 from flockwise.messages import Event, Plan, Replies, Scores, Task
@@ -143,7 +143,7 @@ class UserApps(Engine):
         for answer in self._asked(lambda: self.messages.evaluations(plan)):
             try:
                 accuracy, found.loss[answer.client] = self.messages.score(answer)
-                found.accuracy[answer.client] = as_accuracy(accuracy)
+                found.score[answer.client] = as_score(accuracy)
             except InputError as error:
                 self._heard.append(Event("rejected", f"test result rejected: {error}", answer.client))
         return found
@@ -158,7 +158,7 @@ class UserApps(Engine):
         for score in self.validate(plan):
             losses = np.array(score.losses, dtype=np.float64)
             if np.isnan(losses).all():
-                losses = -np.array(score.accuracies)
+                losses = -np.array(score.values)
             if not np.isnan(losses).all():
                 chosen[score.client] = int(np.nanargmin(losses))
         silent = [task.client for task in plan.tasks if task.client not in chosen]

@@ -9,19 +9,19 @@ from flwr.app import Message
 
 from flockwise.engine import ClientWork
 from flockwise.errors import InputError
-from flockwise.flower.records import as_accuracy, read_array, read_report
+from flockwise.flower.records import as_score, read_array, read_report
 from flockwise.messages import Reply, Task
 
 MALFORMED = (
     InputError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
-Scored = tuple[int, int, list[tuple[float, float]]]  # client, samples, accuracy and loss of each model
+Scored = tuple[int, int, list[list[float]]]  # client, samples; score, loss and other metrics of each model
 
 
-def results_of(message: Message, share: Sequence[Task]) -> dict[int, Any]:
+def results_of(message: Message, share: Sequence[Task], others: int = 0) -> dict[int, Any]:
     """A node's results by client, for those it was asked about; the first of each counts."""
     text = str(message.content["results"]["results"])
-    most = 1000 + sum(200 + 100 * len(task.models) for task in share)
+    most = 1000 + sum(200 + (100 + 25 * others) * len(task.models) for task in share)
     if len(text) > most:
         raise InputError(f"its results take {len(text)} characters; at most {most} are read")
     asked = {task.client for task in share}
@@ -47,16 +47,22 @@ def read_reply(work: ClientWork, round: int, result: Any, message: Message) -> R
     )  # fmt: skip
 
 
-def read_scores(result: Any, message: Message) -> Scored:
+def read_scores(work: ClientWork, result: Any) -> Scored:
     """One client's scores."""
     client, samples, scores = result
     _whole(client)
     _whole(samples)
-    return (
-        client,
-        samples,
-        [(as_accuracy(a), math.nan if loss is None else float(loss)) for a, loss in scores],
-    )
+    return client, samples, [_scored(work, told) for told in scores]
+
+
+def _scored(work: ClientWork, told: Any) -> list[float]:
+    score, *rest = told
+    if len(rest) + 1 != work.columns:
+        raise InputError(f"{len(rest) + 1} numbers for a model: must be {work.columns}")
+    return [
+        as_score(score, work.task.scoring),
+        *(math.nan if value is None else float(value) for value in rest),
+    ]
 
 
 def _whole(value: object) -> None:

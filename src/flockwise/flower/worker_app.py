@@ -58,7 +58,7 @@ def _answered(
     part = "validation" if asked["kind"] == "validate" else "test"
     results = []
     for job in jobs:
-        scores = [work.score(job["client"], part, round, models[row]) for row in job["rows"]]
+        scores = [work.score(job["client"], part, round, model) for model in work.whole(models[job["rows"]])]
         samples = len(work.data(job["client"], part, round)[1])
         results.append([job["client"], samples, [[_plain(value) for value in score] for score in scores]])
     return _answer(message, {}, {}, results)
@@ -70,12 +70,12 @@ def _trained(message: Message, work: ClientWork, round: int, jobs: list[Any], mo
     results = []
     for job in jobs:
         client, candidates = job["client"], models[job["rows"]]
-        result = work.train(client, round, candidates)
+        result = work.train(client, round, work.whole(candidates))
         if result is None:
             continue
         trained, chosen, loss = result
-        updates[str(client)] = Array(trained - candidates[chosen])
-        report = work.told(client, round)
+        updates[str(client)] = Array(work.travel.part(trained) - candidates[chosen])
+        report = work.told(client, round, candidates[chosen])
         told |= {f"{client}/{name}": Array(np.asarray(array, np.float64)) for name, array in report.items()}
         results.append([client, len(work.data(client, "train", round)[1]), chosen, _plain(loss)])
     return _answer(message, updates, told, results)

@@ -24,7 +24,7 @@ def work_of(config: Config, directory: Path | None, data: Path | None) -> Client
 
 def check_nodes_can(work: ClientWork) -> None:
     """Refuse a run that nodes could not do the work of; they only know what its config says."""
-    if not work.travel.everything and work.personal == AS_USUAL:
+    if work.travel.own_size and work.personal == AS_USUAL:
         raise ConfigError(
             "model.travels: a Flower node keeps nothing between rounds, so all of the model must travel; in a ClientApp "
             "of your own, clients keep the arrays that they do not send"
@@ -37,11 +37,15 @@ def check_nodes_can(work: ClientWork) -> None:
     if work.source is None:
         raise ConfigError("engine: nodes need a config that names data and model")
     config = parse_config(work.source.config, directory=work.source.directory)
-    for section in ("data", "model", "attack"):
+    for section in ("data", "model", "task", "attack"):
         if getattr(config, section).name == OWN:
             raise ConfigError(
                 f"{section}.name = 'own': Flower nodes need it by name, such as module:function"
             )
+    if config.training.augment == OWN:
+        raise ConfigError("training.augment = 'own': Flower nodes need it by name, such as module:function")
+    if config.training.optimizer == OWN:
+        raise ConfigError("training.optimizer = 'own': Flower nodes need it by name, such as module:function")
     if work.report is not None:
         known = _report(config, work.source.directory, work.federation)
         if known is None or known.shapes != work.report.shapes:

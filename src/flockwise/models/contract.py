@@ -27,8 +27,8 @@ class ModelPiece(Piece):
             raise InputError(
                 f"input_shape = {input_shape}: must be (channels, height, width), all at least 1"
             )
-        if classes < 2:
-            raise InputError(f"classes = {classes}: must be at least 2")
+        if classes < 1:
+            raise InputError(f"classes = {classes}: must be at least 1, what the model returns for a sample")
         module: nn.Module = self.function(input_shape, classes, **self.resolved(options, "model."))
         return module
 

@@ -1,7 +1,7 @@
 """Which of a model's numbers travel between clients and server, and which stay with the client."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 
@@ -17,35 +17,65 @@ EVERYTHING = ("*",)
 
 @dataclass(frozen=True)
 class Travel:
-    """A mask by tensor name: those that match a pattern travel, the others are each client's own (own heads)."""
+    """A mask by tensor name: those that match a pattern travel, the others are each client's own (own heads).
+
+    What never trains is the same everywhere: it neither travels, unless it is named, nor is it in anybody's keeping.
+    """
 
     layout: Layout
     travelling: tuple[bool, ...]  # for each entry of the layout
+    fixed: tuple[bool, ...] = ()  # likewise: never trained and not sent; (): none
+    base: Vector | None = field(default=None, compare=False)  # a whole model, for what is fixed
 
     @classmethod
-    def of(cls, layout: Layout, patterns: Sequence[str] = EVERYTHING, head: int = 0) -> "Travel":
-        """The tensors whose names match one of the patterns, such as "features.*"; all but `head` layers, if all match."""
+    def of(
+        cls, layout: Layout, patterns: Sequence[str] = EVERYTHING, head: int = 0,
+        still: frozenset[str] = frozenset(), base: Vector | None = None,
+    ) -> "Travel":  # fmt: skip
+        """The tensors whose names match one of the patterns, such as "features.*"; all but `head` layers, if all match.
+
+        `still` are the names of those that never train, `base` a model that has them.
+        """
         names = [entry.name for entry in layout.entries]
-        if head and tuple(patterns) == EVERYTHING:
-            return cls(layout, _but_the_last(layout, head))
-        for pattern in patterns:
-            if not any(fnmatchcase(name, pattern) for name in names):
-                raise InputError(
-                    f"model.travels = {pattern!r}: no tensor is called so; there are {', '.join(names[:12])}"
-                )
-        return cls(layout, tuple(any(fnmatchcase(name, pattern) for pattern in patterns) for name in names))
+        everything = tuple(patterns) == EVERYTHING
+        if head and everything:
+            wanted = _but_the_last(layout, head)
+        else:
+            for pattern in patterns:
+                if not any(fnmatchcase(name, pattern) for name in names):
+                    raise InputError(
+                        f"model.travels = {pattern!r}: no tensor is called so; there are {', '.join(names[:12])}"
+                    )
+            wanted = tuple(any(fnmatchcase(name, pattern) for pattern in patterns) for name in names)
+        if base is None or not still.intersection(names):
+            return cls(layout, wanted)
+        pairs = list(zip(names, wanted, strict=True))
+        fixed = tuple(name in still and (everything or not travels) for name, travels in pairs)
+        return cls(layout, tuple(t and not f for t, f in zip(wanted, fixed, strict=True)), fixed, base)
 
     @property
     def everything(self) -> bool:
         """Whether nothing stays behind."""
         return all(self.travelling)
 
+    def _spread(self, chosen: Sequence[bool]) -> np.ndarray:
+        mask = np.zeros(self.layout.size, dtype=bool)
+        for entry, wanted in zip(self.layout.entries, chosen, strict=True):
+            mask[entry.start : entry.stop] = wanted
+        return mask
+
     @cached_property
     def _mask(self) -> np.ndarray:
-        mask = np.zeros(self.layout.size, dtype=bool)
-        for entry, travels in zip(self.layout.entries, self.travelling, strict=True):
-            mask[entry.start : entry.stop] = travels
-        return mask
+        return self._spread(self.travelling)
+
+    @cached_property
+    def _fixed(self) -> np.ndarray:
+        return self._spread(self.fixed or [False] * len(self.travelling))
+
+    @cached_property
+    def _own(self) -> np.ndarray:
+        own: np.ndarray = ~self._mask & ~self._fixed
+        return own
 
     @property
     def size(self) -> int:
@@ -55,7 +85,23 @@ class Travel:
     @property
     def own_size(self) -> int:
         """How many stay with each client."""
-        return self.layout.size - self.size
+        return int(self._own.sum())
+
+    @property
+    def still(self) -> Vector | None:
+        """What never changes, where there is anything."""
+        if self.base is None or not self._fixed.any():
+            return None
+        still: Vector = self.base[self._fixed]
+        return still
+
+    def based_on(self, still: Vector | None) -> "Travel":
+        """The same with what never changes as it is on record, if it is."""
+        if still is None or self.base is None or still.shape != (int(self._fixed.sum()),):
+            return self
+        base = self.base.copy()
+        base[self._fixed] = still
+        return replace(self, base=base)
 
     def part(self, model: Vector) -> Vector:
         """What of a whole model travels."""
@@ -63,16 +109,16 @@ class Travel:
         return part
 
     def own(self, model: Vector) -> Vector:
-        """What of a whole model stays."""
-        own: Vector = model[~self._mask]
+        """What of a whole model stays with a client."""
+        own: Vector = model[self._own]
         return own
 
     def whole(self, part: Vector, own: Vector) -> Vector:
-        """A model of what travelled and what stayed."""
+        """A model of what travelled, what stayed and what never changes."""
         if self.everything:
             return part
-        model = np.empty(self.layout.size, dtype=np.float32)
-        model[self._mask], model[~self._mask] = part, own
+        model = np.empty(self.layout.size, dtype=np.float32) if self.base is None else self.base.copy()
+        model[self._mask], model[self._own] = part, own
         return model
 
     @property

@@ -56,7 +56,10 @@ def publication(name: str, out: Path = Path("papers")) -> Publication:
     studies = {scale: PaperStudy(name, scale=scale, out=out, seeds=seeds) for scale in ("full", "short")}
     full, short = (_measured(study) for study in studies.values())
     study = studies["full"]
-    return Publication(name, study.file.title, study.directory, study.folder, full, short)
+    return Publication(
+        name, study.file.title, study.directory, study.folder, full, short, "full", f"flockwise paper {name}",
+        f"papers/{name}/results",
+    )  # fmt: skip
 
 
 def _seeds(folder: Path) -> int:

@@ -1,6 +1,7 @@
 """Several runs side by side: what differs between them, and what came of it."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,17 @@ import numpy as np
 from flockwise.config import parse_config
 from flockwise.errors import FlockwiseError
 from flockwise.report.encoding import number, numbers
+from flockwise.report.scores import described_score, score_range
+from flockwise.scoring import Scoring
 from flockwise.store import Run
 
 IGNORED = ("seed", "name")  # top-level fields that do not make a run another experiment
 IGNORED_SECTIONS = ("engine", "checkpoint")
 TELLING = ("strategy.name", "aggregation.name", "attack.name", "split.name", "data.name", "model.name")
 MOST_POINTS = 400
-FINAL = ("accuracy", "accuracy_taking_part", "accuracy_worst", "accuracy_worst_group", "accuracy_std", "test_loss",
-         "flocks", "ari", "purity", "apart", "false_alarms", "missed", "attack_success")  # fmt: skip
-CONDITIONS = ("data", "split", "attack", "faults", "root")  # what methods are compared under
+OF_SCORE = ("", "_taking_part", "_worst", "_worst_group", "_std")  # of what models are compared by
+FINAL = ("test_loss", "flocks", "ari", "purity", "apart", "false_alarms", "missed", "attack_success")  # fmt: skip
+CONDITIONS = ("data", "split", "task", "attack", "faults", "root")  # what methods are compared under
 
 
 def describe_comparison(runs: Sequence[Run]) -> dict[str, Any]:
@@ -31,14 +34,18 @@ def describe_comparison(runs: Sequence[Run]) -> dict[str, Any]:
     described = [_one(run, config, telling) for run, config in zip(runs, flat, strict=True)]
     for one, config, counts in zip(described, flat, _count_once(runs, flat), strict=True):
         one |= {"counts": counts, "setting": _setting(config)}
+    scores = {run.scoring.name: run.scoring for run in runs}
+    final = [*(f"{name}{part}" for name in scores for part in OF_SCORE), *FINAL]
     return {
         "runs": described,
+        "score": described_score(_most(runs)),
+        "scores": [described_score(scoring) for scoring in scores.values()],
         "differences": [
             {"key": key, "values": [_text(config.get(key)) for config in flat]} for key in differing
         ],
         "facts": sorted({name for run in described for name in run["facts"]}),
-        "final": [name for name in FINAL if any(name in run["final"] for run in described)],
-        "heat": _heat(described, flat),
+        "final": [name for name in dict.fromkeys(final) if any(name in run["final"] for run in described)],
+        "heat": _heat(described, flat, _most(runs)),
     }
 
 
@@ -131,7 +138,12 @@ def _newest(values: np.ndarray) -> float | int | None:
     return number(float(seen[-1])) if len(seen) else None
 
 
-def _heat(runs: list[dict[str, Any]], flat: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _most(runs: Sequence[Run]) -> Scoring:
+    """What most of the runs compare models by."""
+    return Counter(run.scoring for run in runs).most_common(1)[0][0]
+
+
+def _heat(runs: list[dict[str, Any]], flat: list[dict[str, Any]], scoring: Scoring) -> dict[str, Any] | None:
     """Attack by aggregation rule (or by strategy), where the runs vary in the attack."""
     attacks = [_text(config.get("attack.name")) for config in flat]
     rules = [_text(config.get("aggregation.name")) for config in flat]
@@ -143,10 +155,11 @@ def _heat(runs: list[dict[str, Any]], flat: list[dict[str, Any]]) -> dict[str, A
         return None
     cells: dict[tuple[str, str], list[float]] = {}
     for run, attack, row in zip(runs, attacks, rows, strict=True):
-        if run["counts"] and "accuracy" in run["final"]:
-            cells.setdefault((attack, row), []).append(run["final"]["accuracy"])
+        if run["counts"] and scoring.name in run["final"]:
+            cells.setdefault((attack, row), []).append(run["final"][scoring.name])
     columns, names = sorted(set(attacks), key=lambda a: (a != "none", a)), sorted(set(rows))
-    return {"attacks": columns, "rules": names, "cells": [
+    low, high = score_range(scoring, np.array([float(np.mean(values)) for values in cells.values()]))
+    return {"attacks": columns, "rules": names, "low": low, "high": high, "cells": [
         [columns.index(attack), names.index(row), number(float(np.mean(values)), 4), len(values)]
         for (attack, row), values in sorted(cells.items())
     ]}  # fmt: skip

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from flockwise.numbers import number_of
 from flockwise.report.encoding import number, whole
 from flockwise.report.places import QUARANTINED, Places
 from flockwise.store import Run
@@ -12,17 +13,18 @@ from flockwise.store import Run
 def headline(run: Run, known: Places) -> dict[str, Any]:
     """Numbers for the top of the page, and the story in words."""
     facts, rounds = run.facts, run.rounds
-    accuracy = facts.get("accuracy", np.full(len(rounds), np.nan))
+    score = run.scoring.name
+    values = facts.get(score, np.full(len(rounds), np.nan))
     turn = _turning_point(run, known)
-    before = _newest(accuracy[rounds < turn]) if turn is not None else None
+    before = _newest(values[rounds < turn]) if turn is not None else None
     numbers = {
         "rounds": int(rounds[-1]) if len(rounds) else 0,
         "planned": whole(run.goal),
         "clients": len(run.clients) or known.places.shape[1],
-        "accuracy": number(_newest(accuracy), 4),
+        "score": number(_newest(values), 4),
         "before": number(before, 4),
         "turn": turn,
-        "worst": number(_newest(facts.get("accuracy_worst")), 4),
+        "worst": number(_newest(facts.get(f"{score}_worst")), 4),
         "flocks": number(_newest(facts.get("flocks"))),
         "apart": number(_newest(facts.get("apart"))),
         "ari": number(_newest(facts.get("ari")), 4),
@@ -46,7 +48,7 @@ def _turning_point(run: Run, known: Places) -> int | None:
         if name in facts:
             several |= np.nan_to_num(facts[name]) > ordinary
     first = np.flatnonzero(several)
-    return int(run.rounds[first[0]]) if len(first) and run.rounds[first[0]] > 1 else None
+    return int(run.rounds[first[0]]) if len(first) and first[0] > 0 else None
 
 
 def _caught(run: Run, known: Places) -> dict[str, Any]:
@@ -67,6 +69,9 @@ def _story(run: Run, numbers: dict[str, Any]) -> str:
         why = run.about.get("error") or "no reason is on record"
         return f"This run failed after {_some(numbers['rounds'], 'round')}: {why}"
     parts = [f"{strategy} with {_some(numbers['clients'], 'client')}, {_some(numbers['rounds'], 'round')}."]
+    if run.parent is not None:
+        before, at = run.parent
+        parts.append(f"It goes on from {before.rstrip('/').rpartition('/')[2]}, round {at}.")
     if "feature" in run.facts and (numbers["flocks"] or 0) > 1:
         parts.append(f"One model, with reports in {int(numbers['flocks'])} groups.")
     elif numbers["turn"] is not None and (numbers["flocks"] or 0) > 1:
@@ -81,12 +86,15 @@ def _story(run: Run, numbers: dict[str, Any]) -> str:
             if (numbers["flocks"] or 0) <= 1
             else "Flocks from the first round on."
         )
-    if numbers["before"] is not None and numbers["accuracy"] is not None:
+    title = number_of(run.scoring.name).title
+    title = title[:1].upper() + title[1:]
+    lower = " (lower is better)" if run.scoring.better == "lower" else ""
+    if numbers["before"] is not None and numbers["score"] is not None:
         parts.append(
-            f"Accuracy was {numbers['before']:.3f} before round {numbers['turn']} and is {numbers['accuracy']:.3f} now."
+            f"{title} was {numbers['before']:.3f} before round {numbers['turn']} and is {numbers['score']:.3f} now{lower}."
         )
-    elif numbers["accuracy"] is not None:
-        parts.append(f"Accuracy is {numbers['accuracy']:.3f}.")
+    elif numbers["score"] is not None:
+        parts.append(f"{title} is {numbers['score']:.3f}{lower}.")
     if numbers["ari"] is not None and (numbers["flocks"] or 0) > 1:
         alike = "match the true groups exactly" if numbers["ari"] >= 0.999 else "compare with the true groups"
         parts.append(f"The flocks {alike} (ARI {numbers['ari']:.2f}).")

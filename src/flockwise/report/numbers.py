@@ -14,6 +14,8 @@ from flockwise.report.evidence import maps, similarity_pages
 from flockwise.report.groups import feature_groups
 from flockwise.report.headline import headline
 from flockwise.report.places import Places, encoded_places, flock_curves, flow, read_places, some_rows
+from flockwise.report.scores import described_score, score_range
+from flockwise.scoring import Scoring
 from flockwise.store import Run
 from flockwise.store.summary import latest_values
 
@@ -35,8 +37,9 @@ def describe_run(run: Run) -> dict[str, Any]:
 
     known = part("flocks", lambda: read_places(run), NOWHERE)
     turning = part("events", lambda: turning_rounds(run), set())
-    when, accuracy = part(
-        "accuracy", lambda: _per_client(run, "accuracy", known), (np.zeros(0, np.int64), np.zeros((0, 0)))
+    scoring = run.scoring
+    when, scores = part(
+        scoring.name, lambda: _per_client(run, scoring.name, known), (np.zeros(0, np.int64), np.zeros((0, 0)))
     )
     return {
         "id": run.path.name,
@@ -54,10 +57,11 @@ def describe_run(run: Run) -> dict[str, Any]:
         "facts": {name: numbers(values) for name, values in run.facts.items()},
         "clients": part("clients", lambda: _columns(run), {}),
         "places": part("flocks", lambda: encoded_places(known)),
-        "accuracy": part("accuracy", lambda: _accuracy(when, accuracy)),
+        "score": described_score(scoring),
+        "scores": part(scoring.name, lambda: _scores(scoring, when, scores)),
         "trained": part("trained", lambda: _trained(run)),
         "flocks": part(
-            "flocks", lambda: {"rounds": known.rounds.tolist(), "curves": flock_curves(known, when, accuracy)}
+            "flocks", lambda: {"rounds": known.rounds.tolist(), "curves": flock_curves(known, when, scores)}
         ),
         "flow": part("flow", lambda: flow(known)),
         "similarity": part("similarity", lambda: similarity_pages(run, known, turning), []),
@@ -85,11 +89,11 @@ def _per_client(run: Run, name: str, known: Places) -> tuple[np.ndarray, np.ndar
     return rounds, values
 
 
-def _accuracy(rounds: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+def _scores(scoring: Scoring, rounds: np.ndarray, values: np.ndarray) -> dict[str, Any]:
     rows = some_rows(rounds, values.shape[1])
     return {
         "rounds": rounds[rows].tolist(),
-        "values": quantised(values[rows], 0.0, 1.0),
+        "values": quantised(values[rows], *score_range(scoring, values[rows])),
         "latest": latest_values(values, values.shape[1]),  # the table shows three digits, a step has fewer
     }
 

@@ -35,6 +35,8 @@ from flockwise.server import Gate, Server
 from flockwise.stages.method import Method
 from flockwise.stages.stage import Setting
 from flockwise.stages.state import State
+from flockwise.tasks import Task
+from flockwise.training import Recipe
 from flockwise.types import Models
 
 # By name, so that nothing of an optional engine is imported before it is asked for.
@@ -50,6 +52,8 @@ class Brought:
     method: Method | None = None
     attack: Attack | None = None
     engine: Engine | Opener | None = None
+    recipe: Recipe | None = None
+    task: Task | None = None
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,10 @@ class Parts:
 
 
 def assemble(
-    config: Config, state: State | None = None, *, directory: Path | None = None, data: Path | None = None,
-    brought: Brought | None = None,
+    config: Config, state: State | Callable[[Federation], State] | None = None, *, directory: Path | None = None,
+    data: Path | None = None, brought: Brought | None = None,
 ) -> Parts:  # fmt: skip
-    """Build every part; what the user brought replaces what the config names."""
+    """Build every part; what the user brought replaces what the config names. A state may depend on who is there."""
     brought = brought or Brought()
     method = brought.method or method_of(config, directory)
     if config.engine.name != "local" and brought.engine is None and (brought.clients or brought.model):
@@ -88,17 +92,24 @@ def assemble(
         adversary=adversary,
         report=report_of(method),
         personal=method.personal,
+        recipe=brought.recipe,
+        task=brought.task,
     )
     refuse_too_large(method, federation.clients, work.travel.size)
     first = first_models(config, work, method, directory, brought.model)
     _finite(work)
+    if callable(state):
+        state = state(work.federation)
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)
     travel, cap = work.travel, config.gate.weight_cap
+    scoring = work.task.scoring
     liars = adversary.clients if adversary else frozenset()
     truth = truth_for(method, work.federation, work.later, config.faults.drift_round, liars)
-    setting = Setting(config.seed, config.sampling.fraction, travel.layers, travel.learned, cap, truth)
-    gate = Gate(work.travel.size, config.gate.max_norm)
+    setting = Setting(
+        config.seed, config.sampling.fraction, travel.layers, travel.learned, cap, truth, scoring
+    )
+    gate = Gate(work.travel.size, config.gate.max_norm, scoring=scoring)
     server = Server(method, first, work.federation.clients, setting=setting, gate=gate, state=state)
     engine = brought.engine or engine_of(config, directory, data)
     if not isinstance(engine, Engine):
@@ -125,7 +136,7 @@ def first_models(
         return np.stack(
             [travel.part(m) for m in initial_models(layout.entries, work.first, method.models, rng)]
         )
-    make = model_factory(config, work.federation, directory, model)
+    make = model_factory(config, work.federation, directory, model, work.task)
     seeds = [derived_seed(config.seed, "model", i) for i in range(1, method.models)]
     return np.stack([travel.part(m) for m in (work.first, *(layout.read(make(seed)) for seed in seeds))])
 

@@ -14,6 +14,7 @@ from torch import nn
 from flockwise import plugins
 from flockwise.attacks import DataAttack, UpdateAttack
 from flockwise.config import Config
+from flockwise.config.resolving import task_of
 from flockwise.data import DATASETS, NAMED_DATA, Dataset, Federation, load
 from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.engine.client_work import ClientWork, Source
@@ -21,10 +22,13 @@ from flockwise.errors import ConfigError, InputError
 from flockwise.models import MODELS, build
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary
+from flockwise.runs.recipes import recipe_of
+from flockwise.runs.targets import check_attack, check_data, outputs_of
 from flockwise.splits import SPLITS
 from flockwise.stages.method import Method
 from flockwise.stages.personal import AS_USUAL, Personal
 from flockwise.stages.report import Report
+from flockwise.tasks import Task
 from flockwise.training import Recipe
 
 OwnModel = (
@@ -35,13 +39,16 @@ OwnModel = (
 def make_work(
     config: Config, directory: Path | None, data: Path | None, *, federation: Federation | None = None,
     model: OwnModel | None = None, adversary: Adversary | None = None, report: Report | None = None,
-    personal: Personal | None = None,
+    personal: Personal | None = None, recipe: Recipe | None = None, task: Task | None = None,
 ) -> ClientWork:  # fmt: skip
     """All that is needed to do any client's work, on whatever machine."""
     federation = federation or make_federation(config, directory, data)
     federation, root = set_root_aside(federation, config.root.samples, config.seed)
-    first = model_factory(config, federation, directory, model)(derived_seed(config.seed, "model"))
+    learned = task or task_of(config, directory)
+    check_data(learned, federation.dataset)
+    first = model_factory(config, federation, directory, model, learned)(derived_seed(config.seed, "model"))
     attack = adversary.attack if adversary else None
+    check_attack(learned, attack)
     liars = sorted(adversary.clients) if adversary else []
     poison: dict[int, DataAttack] = {}
     if isinstance(attack, DataAttack):
@@ -57,10 +64,11 @@ def make_work(
         drifted(federation, config.faults.drift_clients, config.seed) if config.faults.drift_clients else None
     )
     return ClientWork(
-        federation, first, Recipe(**config.training.model_dump()), config.seed, config.engine.device,
+        federation, first, recipe_of(config, directory, recipe), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
-        report, tuple(config.model.travels), Source(config.written(), directory, data),
-        personal or AS_USUAL, attack.goal if isinstance(attack, DataAttack) else None, config.evaluation.on,
+        report, tuple(config.model.travels), Source(config.written(), directory, data), learned,
+        tuple(config.model.trains), personal or AS_USUAL, attack.goal if isinstance(attack, DataAttack) else None,
+        config.evaluation.on,
     )  # fmt: skip
 
 
@@ -125,13 +133,17 @@ def _dataset(config: Config, where: Path | None, directory: Path | None) -> Data
 
 
 def model_factory(
-    config: Config, federation: Federation, directory: Path | None, model: OwnModel | None = None
+    config: Config,
+    federation: Federation,
+    directory: Path | None,
+    model: OwnModel | None = None,
+    task: Task | None = None,
 ) -> Callable[[int], nn.Module]:
     """A function from a seed to the model that clients train."""
     if isinstance(model, nn.Module):
         return lambda seed: model
     image = _as_image(federation.dataset.shape)
-    classes = federation.dataset.classes
+    classes = outputs_of(task or task_of(config, directory), federation.dataset)
     if model is not None:
         wanted = (image, classes) if _takes_two(model) else ()
         return lambda seed: _seeded(model, wanted, seed)

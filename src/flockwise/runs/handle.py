@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flockwise.errors import InputError, RunError
+from flockwise.numbers import number_of
+from flockwise.scoring import Scoring
 from flockwise.stages.state import UNPLACED
 from flockwise.store import Run as RecordedRun
 from flockwise.store import list_runs as list_recorded
@@ -16,6 +18,9 @@ from flockwise.store.summary import client_summary
 
 if TYPE_CHECKING:
     from torch import nn
+
+    from flockwise.runs.predicting import Predictions
+    from flockwise.tasks import Task
 
 
 class Run(RecordedRun):
@@ -59,23 +64,29 @@ class Run(RecordedRun):
         self, path: str | Path, client: int | None = None, *, flock: int | None = None, at: int | None = None,
         module: "nn.Module | Callable[[], nn.Module] | None" = None, data: str | Path | None = None,
     ) -> Path:  # fmt: skip
-        """Write such a model as safetensors, which any language reads and nothing can hide in."""
-        from safetensors.torch import save_file
+        """Write such a model, with a card that says what it is: .safetensors, .pt (TorchScript) or .onnx."""
+        from flockwise.runs.saving import FORMATS, save
 
-        target = Path(path)
-        if target.suffix != ".safetensors":
-            raise InputError(f"path = {str(path)!r}: must end in .safetensors")
+        if Path(path).suffix not in FORMATS:
+            raise InputError(f"path = {str(path)!r}: must end in {', '.join(FORMATS)}")
         model = self.model(client, flock=flock, at=at, module=module, data=data)
         which = (
             f"client {client}"
             if client is not None
-            else f"flock {flock}"
-            if flock is not None
             else "most clients"
+            if flock is None
+            else f"flock {flock}"
         )
-        about = {"format": "pt", "flockwise": which, "run": self.path.name}
-        save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, target, about)
-        return target
+        return save(self, model, path, which, client, flock, at)
+
+    def predict(
+        self, x: Any, client: int | None = None, *, flock: int | None = None, at: int | None = None,
+        module: "nn.Module | Callable[[], nn.Module] | None" = None, task: "Task | None" = None,
+    ) -> "Predictions":  # fmt: skip
+        """What such a model says of samples, given as clients hold them."""
+        from flockwise.runs.predicting import predict
+
+        return predict(self, self.model(client, flock=flock, at=at, module=module), x, task)
 
     def report(self, out: str | Path | None = None) -> Path:
         """Write the report, one HTML file that opens offline; where it is."""
@@ -90,9 +101,9 @@ class Run(RecordedRun):
         """What it came to, in a few words."""
         done = int(self.rounds[-1]) if len(self.rounds) else 0
         told = [self.state, f"{done} of {self.goal or '?'} rounds"]
-        accuracy = self._last("accuracy")
-        if accuracy is not None:
-            told.append(f"accuracy {accuracy:.3f}")
+        score = self._last(self.scoring.name)
+        if score is not None:
+            told.append(f"{number_of(self.scoring.name).title} {score:.3f}")
         if len(self.rounds):
             count = len(self.flocks)
             told.append(f"{count} flock{'' if count == 1 else 's'}")
@@ -118,8 +129,9 @@ class Run(RecordedRun):
                 f"<tr><td>set apart</td><td>{len(self.apart)}</td><td>{escape(_some(self.apart))}</td></tr>"
             )
         table = f"<table><tr><th></th><th>clients</th><th></th></tr>{rows}</table>" if rows else ""
+        curve = _curve(self.facts.get(self.scoring.name), self.scoring)
         return (
-            f"<div><b>{name}</b> ({method}): {escape(', '.join(self._story()))}<br>{_curve(self.facts.get('accuracy'))}"
+            f"<div><b>{name}</b> ({method}): {escape(', '.join(self._story()))}<br>{curve}"
             f"{table}<small>{escape(str(self.path))}</small></div>"
         )
 
@@ -140,15 +152,17 @@ def _some(members: list[int], most: int = 12) -> str:
     return ", ".join(map(str, members[:most])) + (", …" if len(members) > most else "")
 
 
-def _curve(values: Any, width: int = 240, height: int = 48) -> str:
-    """Accuracy over the rounds as a small picture."""
+def _curve(values: Any, scoring: Scoring, width: int = 240, height: int = 48) -> str:
+    """The score over the rounds as a small picture."""
     known = np.asarray(values if values is not None else [], dtype=float)
     seen = np.flatnonzero(np.isfinite(known))
     if len(seen) < 2:
         return ""
     across = seen / max(len(known) - 1, 1) * width
-    down = height - np.clip(known[seen], 0.0, 1.0) * (height - 2) - 1
+    low, high = (scoring.low, scoring.high) if scoring.share else (known[seen].min(), known[seen].max())
+    share = (known[seen] - low) / (high - low if high > low else 1.0)
+    down = height - np.clip(share, 0.0, 1.0) * (height - 2) - 1
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, down, strict=True))
     line = f'<polyline points="{points}" fill="none" stroke="#2a6f97" stroke-width="1.5"/>'
-    label = f"accuracy from {known[seen[0]]:.2f} to {known[seen[-1]]:.2f}"
+    label = f"{escape(scoring.name)} from {known[seen[0]]:.2f} to {known[seen[-1]]:.2f}"
     return f'<svg width="{width}" height="{height}" role="img" aria-label="{label}">{line}</svg>'

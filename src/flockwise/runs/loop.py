@@ -31,6 +31,7 @@ class Progress:
     path: Path
     note: str = ""  # what a person should know of the run as a whole
     names: Mapping[int, str] = field(default_factory=dict)  # of clients
+    score: str = "accuracy"  # the fact by which models are compared
 
 
 class Unanswered(EngineError):
@@ -158,9 +159,19 @@ class Loop:
     def _told(self, full: RoundRecord, rounds: int, seconds: float) -> None:
         if self.on_round:
             describe, path, names = self.engine.describe(), self.writer.path, self.writer.names
+            score = self.server.setting.scoring.name
             self.on_round(
                 Progress(
-                    full.round, rounds, full.facts, full.events, seconds, describe, path, self.note, names
+                    full.round,
+                    rounds,
+                    full.facts,
+                    full.events,
+                    seconds,
+                    describe,
+                    path,
+                    self.note,
+                    names,
+                    score,
                 )
             )
 

@@ -51,6 +51,11 @@ def method_sections(method: Method) -> dict[str, dict[str, Any]]:
     }
 
 
+def federated_sections(clients: Federation, seed: int) -> dict[str, Any]:
+    """The sections [data] and [split] of these clients in a run with this seed."""
+    return _federated(clients, seed)[1]
+
+
 def _federated(clients: Federation, seed: int | None) -> tuple[int, dict[str, Any]]:
     """The sections that make this federation, where a config can; else only how many clients there are."""
     origin = clients.origin

@@ -28,16 +28,16 @@ def recorded(
     honest = np.ones(len(flock), dtype=bool)
     honest[list(attackers)] = False
     if tested is not None:
-        facts |= accuracy_facts(tested.accuracy, tested.loss, honest)  # those set apart by mistake count too
+        facts |= accuracy_facts(tested.score, tested.loss, honest)  # those set apart by mistake count too
         if (apart[honest] != FREE).any():
-            facts["accuracy_taking_part"] = _mean(tested.accuracy[honest & (apart == FREE)])
-        if truth is not None and np.isfinite(tested.accuracy[honest]).any():
-            by_group = per_group_accuracy(tested.accuracy[honest], truth[honest])
+            facts["accuracy_taking_part"] = _mean(tested.score[honest & (apart == FREE)])
+        if truth is not None and np.isfinite(tested.score[honest]).any():
+            by_group = per_group_accuracy(tested.score[honest], truth[honest])
             facts["accuracy_worst_group"] = float(np.nanmin(by_group))
         if tested.fooled is not None and np.isfinite(tested.fooled[honest]).any():
             facts["attack_success"] = float(np.nanmean(tested.fooled[honest]))
         arrays |= {
-            "accuracy": tested.accuracy.astype(np.float32),
+            "accuracy": tested.score.astype(np.float32),
             "test_loss": tested.loss.astype(np.float32),
         }
     facts |= truth_facts(flock, apart, truth, attackers)

@@ -19,10 +19,12 @@ from flockwise.data import Federation
 from flockwise.engine import Engine, Evaluation, Opener
 from flockwise.errors import ConfigError, EngineError, InputError, RunError
 from flockwise.messages import Event, RoundRecord
+from flockwise.options import written
 from flockwise.runs.assembly import Brought, Parts, assemble
 from flockwise.runs.data_check import checked_data
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.loop import Loop, Progress
+from flockwise.runs.naming import as_quality, named
 from flockwise.runs.objects import config_of, merged
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.recording import recorded
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from flockwise.attacks import Attack
+    from flockwise.tasks import Task
     from flockwise.training import Recipe
 
 Callback = Callable[[Progress], object]
@@ -53,11 +56,13 @@ def run(
     *,
     model: "nn.Module | Callable[..., nn.Module] | None" = None,
     training: "Recipe | None" = None,
+    task: "Task | str | None" = None,
     attack: "Attack | None" = None,
     rounds: int | None = None,
     seed: int | None = None,
     fraction: float | None = None,
     travels: Iterable[str] | None = None,
+    trains: Iterable[str] | None = None,
     engine: Engine | Opener | None = None,
     out: str | Path | None = None,
     overrides: Iterable[str] = (),
@@ -73,20 +78,25 @@ def run(
         run("my.toml")
 
     `clients` and `model` bring your own data and module; `rounds`, `seed`, `fraction` (of the clients, a round) and
-    further sections of a config (`checkpoint={"every": 5}`) say the rest; `travels` names the tensors that are sent, if
-    not all are. `engine` trains: this machine, if not given.
+    further sections of a config (`checkpoint={"every": 5}`) say the rest. `travels` names the tensors that are sent,
+    `trains` those that train, if it is not all of them. `task` is what models learn, if it is not classification
+    (`fw.tasks.regression()`, or a name).
+    `engine` trains: this machine, if not given.
     `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
     resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.
     """
     _refuse_others(what, clients)
     beside = Path(what).parent if isinstance(what, str | Path) else Path.cwd()
     folder = beside if directory is None else Path(directory)
-    brought = Brought(clients, model, what if isinstance(what, Method) else None, attack, engine)
-    given = dict(sections)
+    brought = Brought(
+        clients, model, what if isinstance(what, Method) else None, attack, engine, training, _task(task)
+    )
+    given = dict(sections) if task is None else merged(sections, {"task": _task_section(task)})
     for section, field, value in (
         (None, "rounds", rounds),
         ("sampling", "fraction", fraction),
         ("model", "travels", None if travels is None else list(travels)),
+        ("model", "trains", None if trains is None else list(trains)),
     ):
         if value is not None:
             given = merged(given, {field: value} if section is None else {section: {field: value}})
@@ -97,12 +107,12 @@ def run(
         about = {**environment(config, folder), **about_data(parts.federation)}
         found = checked_data(parts.federation, config.data.check)
         with create_run(path, config.written(), about, policy_of(config)) as writer:
-            _told_clients(writer, parts)
+            told_clients(writer, parts)
             writer.events(0, [*found, *(Event("note", line) for line in doubts(config))])
-            _loop(config, parts, writer, on_round, stop).run(config.rounds)
+            loop_of(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
-    return _ended(path)
+    return ended(path)
 
 
 def _refuse_others(what: object, clients: object) -> None:
@@ -126,10 +136,11 @@ def resume(
     model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
     attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
     stop: Callable[[], bool] = lambda: False, rounds: int | None = None, workers: int | None = None,
+    training: "Recipe | None" = None, task: "Task | None" = None,
 ) -> Run:  # fmt: skip
     """Go on with a run from its newest whole checkpoint, to the same bits as if nothing had happened.
 
-    A run that was given its data, module, method or attack in Python must be given the same again.
+    A run that was given its data, module, method, attack, task or optimiser in Python must be given the same again.
     """
     path = Path(path)
     found = open_run(path)
@@ -143,11 +154,13 @@ def resume(
     with lock(path):  # told before anything is built, if another process is at it
         pass
     newest = found.newest_checkpoint()
-    if newest.round < int(found.environment.get("forked_at", 0)):
-        raise RunError(f"{path}: this fork was stopped while it was being made; delete it and fork again")
+    if newest.round < int(found.environment.get("forked_at", found.environment.get("continued_at", 0))):
+        raise RunError(
+            f"{path}: was stopped while it was being made from another run; delete it, and make it again"
+        )
     state = state_of(newest.arrays, path) if newest.arrays else None
     # Nothing of the record is touched before it is clear that the run can go on.
-    brought = Brought(clients, model, method, attack, engine)
+    brought = Brought(clients, model, method, attack, engine, training, task)
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     try:
         refuse_other_data(path, found, parts.federation)
@@ -156,12 +169,12 @@ def resume(
             writer.events(newest.round, newest.passed_over)
             writer.about(goal=str(goal))
             writer.events(newest.round, _other_trainer(found, parts))
-            _told_clients(writer, parts)
+            told_clients(writer, parts)
             parts.engine.restore(kept_by_clients(newest.arrays))
-            _loop(config, parts, writer, on_round, stop).run(goal)
+            loop_of(config, parts, writer, on_round, stop).run(goal)
     finally:
         parts.engine.close()
-    return _ended(path)
+    return ended(path)
 
 
 def fork(
@@ -169,7 +182,8 @@ def fork(
     data: str | Path | None = None, clients: Federation | None = None,
     model: "nn.Module | Callable[..., nn.Module] | None" = None, method: Method | None = None,
     attack: "Attack | None" = None, engine: Engine | Opener | None = None, on_round: Callback | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] = lambda: False, training: "Recipe | None" = None,
+    task: "Task | None" = None,
 ) -> Run:  # fmt: skip
     """Start a new run from a checkpoint of another one, with another method, rule or training from there on."""
     parent = open_run(path)
@@ -189,7 +203,7 @@ def fork(
         )
     saved = parent.checkpoint(at)
     target = Path(out) if out is not None else new_run_path(config)
-    brought = Brought(clients, model, method, attack, engine)
+    brought = Brought(clients, model, method, attack, engine, training, task)
     state = state_of(saved, Path(path))
     parts = assemble(config, state, directory=directory, data=_path(data), brought=brought)
     try:
@@ -199,16 +213,16 @@ def fork(
             "parent": str(Path(path).resolve()), "forked_at": at,
         }  # fmt: skip
         with create_run(target, config.written(), about, policy_of(config)) as writer:
-            _told_clients(writer, parts)
+            told_clients(writer, parts)
             _inherit(parent, writer, at, saved)
             parts.engine.restore(kept_by_clients(saved))
-            _loop(config, parts, writer, on_round, stop).run(config.rounds)
+            loop_of(config, parts, writer, on_round, stop).run(config.rounds)
     finally:
         parts.engine.close()
-    return _ended(target)
+    return ended(target)
 
 
-def _ended(path: Path) -> Run:
+def ended(path: Path) -> Run:
     """The run as it ended; an EngineError if nothing was learned in it, whose record is kept all the same."""
     found = open_run(path)
     if found.state == "failed":
@@ -222,18 +236,25 @@ def kept_by_clients(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
-def _loop(
+def loop_of(
     config: Config, parts: Parts, writer: RunWriter, on_round: Callback | None, stop: Callable[[], bool]
 ) -> Loop:
+    """The loop of a run."""
     attackers, work = parts.hazards.attackers, parts.work
     truth = [
         ground_truth(federation or work.federation, attackers) for federation in (work.federation, work.later)
     ]
 
+    honest = ~np.isin(np.arange(work.federation.clients), list(attackers))
+
     def record(closed: RoundRecord, tested: Evaluation | None, events: list[Event]) -> RoundRecord:
         drifted = work.later is not None and closed.round >= config.faults.drift_round
-        full = recorded(closed, tested, truth[drifted], attackers, events)
-        return replace(full, facts={**full.facts, **parts.hazards.facts(closed, events)})
+        turned = None if tested is None else as_quality(tested, work.task.scoring)
+        full = named(
+            recorded(closed, turned, truth[drifted], attackers, events), work.task.scoring, tested, honest
+        )
+        rate = {"learning_rate": work.recipe.at(closed.round).rate} if work.recipe.schedule else {}
+        return replace(full, facts={**full.facts, **parts.hazards.facts(closed, events), **rate})
 
     every, patience = config.evaluation.every, config.engine.retries
     return Loop(parts.server, parts.engine, writer, record, parts.hazards, every, on_round, stop, patience)
@@ -248,8 +269,10 @@ def _other_trainer(found: Run, parts: Parts) -> list[Event]:
     return [Event("trainer", told, detail={"before": before, "now": now})]
 
 
-def _told_clients(writer: RunWriter, parts: Parts) -> None:
-    writer.about(trainer=parts.work.why, data=parts.federation.dataset.name)
+def told_clients(writer: RunWriter, parts: Parts) -> None:
+    """Put on record who takes part, with what data, and what trains."""
+    scoring = parts.work.task.scoring.written()
+    writer.about(trainer=parts.work.why, data=parts.federation.dataset.name, scoring=scoring)
     writer.clients(parts.engine.clients() or client_rows(parts))
 
 
@@ -277,6 +300,14 @@ def _as_config(
     if brought.model is not None:
         content = merged(content, {"model": {"name": "own"}})
     return parse_config(content, overrides, directory)
+
+
+def _task(said: "Task | str | None") -> "Task | None":
+    return None if isinstance(said, str) else said
+
+
+def _task_section(said: "Task | str") -> dict[str, Any]:
+    return {"name": said} if isinstance(said, str) else written(said.section())
 
 
 def client_rows(parts: Parts) -> list[dict[str, Any]]:
@@ -321,7 +352,7 @@ def new_run_path(config: Config, folder: Path = Path("runs")) -> Path:
 
 def _inherit(parent: Run, writer: RunWriter, at: int, saved: Mapping[str, np.ndarray]) -> None:
     """Copy the record of the rounds before the fork."""
-    names = {"accuracy", "flock", "apart", "trained", "loss", "similarity", "map"}
+    names = {parent.scoring.name, "flock", "apart", "trained", "loss", "similarity", "map"}
     arrays = {name: dict(zip(*[part.tolist() if i == 0 else part for i, part in enumerate(parent.array(name))], strict=True))
               for name in names}  # fmt: skip
     policy, writer.policy = writer.policy, replace(writer.policy, every=10**9, at=frozenset())

@@ -10,6 +10,7 @@ from flockwise.config.resolving import method_of
 from flockwise.engine.kept import Kept
 from flockwise.errors import InputError
 from flockwise.models import Layout
+from flockwise.models.freezing import frozen
 from flockwise.models.travel import Travel
 from flockwise.registry import OWN
 from flockwise.rng import derived_seed
@@ -55,8 +56,11 @@ def load_model(
     made = module if isinstance(module, nn.Module) else module()
     method = method or method_of(config, directory)
     personal = method.personal or AS_USUAL
-    travel = Travel.of(Layout.of(made), config.model.travels, personal.head)
     saved = run.checkpoint(at)
+    still = frozen(made, config.model.trains)[1]
+    layout = Layout.of(made)
+    travel = Travel.of(layout, config.model.travels, personal.head, still, layout.read(made))
+    travel = travel.based_on(saved.get("clients/still"))
     state = state_of(saved, run.path)
     if travel.size != state.models.shape[1]:
         raise InputError(
@@ -66,7 +70,7 @@ def load_model(
     setting = Setting(config.seed, config.sampling.fraction, travel.layers)
     models, rows = method.serve.assign(state, setting)
     row = _row(state, rows, client, flock)
-    kept = Kept(travel, personal, travel.layout.read(made))
+    kept = Kept(travel, personal, layout.read(made))
     own = kept.first_row
     if client is not None and "clients/own" in saved:
         own = saved["clients/own"][client]

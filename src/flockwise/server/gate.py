@@ -9,7 +9,8 @@ import numpy as np
 from flockwise.errors import InputError
 from flockwise.kernels.combine import squared_lengths
 from flockwise.messages import Plan, Replies, Reply, Scores, Vouched
-from flockwise.stages.report import Report
+from flockwise.scoring import ACCURACY, Scoring
+from flockwise.stages.report import PLAIN_ARRAYS, Report
 
 LONGEST = 1e15  # squares of such updates still fit in float32, and so do sums of many
 
@@ -33,13 +34,15 @@ class Gate:
 
     `max_norm` bounds an update's Euclidean length (None: no bound, as in the papers, but for what is no
     result of training and would overflow where updates are added and squared);
-    `max_samples` is the largest sample count a client may claim; `report` is what the method asks clients to tell.
+    `max_samples` is the largest sample count a client may claim; `report` is what the method asks clients to tell;
+    `scoring` says what scores may be.
     """
 
     dimension: int
     max_norm: float | None = None
     max_samples: int = 10_000_000
     report: Report | None = None
+    scoring: Scoring = ACCURACY
 
     def admit(self, plan: Plan, replies: Answers) -> Verdict:
         """Sort replies to a plan into admitted and rejected."""
@@ -126,7 +129,7 @@ class Gate:
 
     def _training_fault(self, reply: Reply, models: Sequence[int]) -> str | None:
         update = reply.update
-        if not isinstance(update, np.ndarray):
+        if type(update) not in PLAIN_ARRAYS:  # others, such as masked ones, reckon in ways of their own
             return f"update is {type(update).__name__}, not an array"
         if update.dtype != np.float32:
             return f"update has dtype {update.dtype}, not float32"
@@ -146,16 +149,21 @@ class Gate:
         return self.report.fault(reply.report) if self.report else None
 
     def _scores_fault(self, reply: Scores, models: Sequence[int]) -> str | None:
-        if not isinstance(reply.accuracies, tuple) or len(reply.accuracies) != len(models):
-            return f"scores must be a tuple of {len(models)} accuracies"
-        if not all(isinstance(a, float) and (0.0 <= a <= 1.0 or np.isnan(a)) for a in reply.accuracies):
-            return "accuracies must lie between 0 and 1"
-        if 0 < sum(map(np.isnan, reply.accuracies)) < len(models):
-            return "accuracies are missing for some models only"
+        if not isinstance(reply.values, tuple) or len(reply.values) != len(models):
+            return f"scores must be a tuple of {len(models)} numbers"
+        faults = [fault for value in reply.values if (fault := self.scoring.fault(value))]
+        if faults:
+            return faults[0]
+        if 0 < sum(map(np.isnan, reply.values)) < len(models):
+            return "scores are missing for some models only"
         if not isinstance(reply.losses, tuple) or len(reply.losses) not in (0, len(models)):
             return f"losses must be a tuple of {len(models)} numbers, or empty"
         if not all(isinstance(loss, float) for loss in reply.losses):
             return "losses must be numbers"
+        if not isinstance(reply.shares, tuple) or len(reply.shares) not in (0, len(models)):
+            return f"shares must be a tuple of {len(models)} numbers, or empty"
+        if not all(isinstance(share, float) and 0.0 <= share <= 1.0 for share in reply.shares):
+            return "shares must lie between 0 and 1"
         if not _is_whole(reply.samples) or not 0 <= reply.samples <= self.max_samples:
             return f"claims {reply.samples!s:.20} samples"
         return None
@@ -179,7 +187,7 @@ def _norm(update: np.ndarray) -> float:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def _id(client: object) -> int | None:

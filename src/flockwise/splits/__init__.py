@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from flockwise.splits.by_writer import by_writer
 from flockwise.splits.contract import SPLITS, SplitPiece, find_split, split
 from flockwise.splits.dirichlet import dirichlet
+from flockwise.splits.feature_dirichlet import feature_dirichlet
+from flockwise.splits.feature_shift import feature_shift
 from flockwise.splits.iid import iid
 from flockwise.splits.label_swap import label_swap
 from flockwise.splits.majority_class import majority_class
 from flockwise.splits.natural import natural
 from flockwise.splits.noniid_degree import noniid_degree
 from flockwise.splits.pathological import pathological
+from flockwise.splits.quantity import quantity
 from flockwise.splits.rotation import rotation
 
 __all__ = [
@@ -21,6 +24,8 @@ __all__ = [
     "SplitPiece",
     "by_writer",
     "dirichlet",
+    "feature_dirichlet",
+    "feature_shift",
     "find_split",
     "iid",
     "label_swap",
@@ -28,6 +33,7 @@ __all__ = [
     "natural",
     "noniid_degree",
     "pathological",
+    "quantity",
     "rotation",
     "split",
 ]

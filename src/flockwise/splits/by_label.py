@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from flockwise.data import Dataset
 from flockwise.errors import InputError
 from flockwise.splits.apportion import apportion
+from flockwise.splits.classes import class_labels
 from flockwise.splits.dealing import deal_part
 from flockwise.splits.sizes import testing_sizes
 from flockwise.splits.uniform import Indices, Parts, with_validation
@@ -15,7 +16,7 @@ LACKING = 0.05  # share of test samples that may be of another label than the mi
 
 def label_pools(dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many samples of each label the training part and the test part hold."""
-    labels, cut = dataset.y, dataset.train
+    labels, cut = class_labels(dataset), dataset.train
     return (
         np.bincount(labels[:cut], minlength=dataset.classes),
         np.bincount(labels[cut:], minlength=dataset.classes),

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from flockwise.data import Dataset
 from flockwise.rng import generator
+from flockwise.splits.classes import class_labels
 from flockwise.splits.uniform import Indices
 
 
@@ -15,7 +16,7 @@ def deal_part(
 ) -> list[Indices]:
     """`counts[client, label]` samples of the official training or test part for each client, shuffled."""
     start, end = (0, dataset.train) if part == "train" else (dataset.train, dataset.samples)
-    labels = dataset.y[start:end]
+    labels = class_labels(dataset)[start:end]
     hands: list[list[Indices]] = [[] for _ in counts]
     for label in range(dataset.classes):
         found = start + np.flatnonzero(labels == label)

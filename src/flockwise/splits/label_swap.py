@@ -9,6 +9,7 @@ from typing import Annotated
 
 from flockwise.data import Dataset, Federation, Shard
 from flockwise.errors import InputError
+from flockwise.splits.classes import class_labels
 from flockwise.splits.contract import Groups, Samples, Test, Validation, split
 from flockwise.splits.sizes import Sizes, check_clients
 from flockwise.splits.uniform import deal_uniformly
@@ -40,6 +41,7 @@ def label_swap(
     (0, 1, 3, 2, 4, 5, 6, 7, 8, 9)
     """
     check_clients(clients, groups)
+    class_labels(dataset)
     swaps = [_relabel(pair, dataset.classes) for pair in _pairs(groups, pairs, dataset.classes)]
     dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test)
     shards = (

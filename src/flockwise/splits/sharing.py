@@ -7,6 +7,7 @@ from flockwise.data import Dataset, hold_out
 from flockwise.errors import InputError
 from flockwise.rng import generator
 from flockwise.splits.by_label import deal_tests
+from flockwise.splits.classes import class_labels
 from flockwise.splits.sizes import largest_remainder
 from flockwise.splits.uniform import Indices, Parts
 
@@ -38,7 +39,7 @@ def draw_shared(
 
 
 def _decks(dataset: Dataset, validation: float, seed: int) -> list[tuple[Indices, Indices]]:
-    labels = dataset.y[: dataset.train]
+    labels = class_labels(dataset)[: dataset.train]
     return [
         hold_out(np.flatnonzero(labels == label), validation, generator(seed, "split/validation", label))
         for label in range(dataset.classes)

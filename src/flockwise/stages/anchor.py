@@ -30,7 +30,7 @@ class _Seen:
         return cls(np.asarray(arrays["anchor"]), Table(rest))
 
 
-_SEEN = Slot("anchor", _Seen)
+_SEEN = Slot("anchor", _Seen, {"updates": 0.0, "seen": False})
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,6 @@ class Anchor(SendsOne):
         return Known(clients, lambda: held.table["updates"][clients])
 
     def _from(self, setting: Setting) -> int:
-        """The first number that counts."""
-        return (
-            0 if self.last_layers is None else min(start for start, _ in setting.layers[-self.last_layers :])
-        )
+        """The first number that counts; all of them, where nobody knows the layers."""
+        last = setting.layers[-self.last_layers :] if self.last_layers else ()
+        return min((start for start, _ in last), default=0)

@@ -20,7 +20,7 @@ class Blind(NamedTuple):
     blind: np.ndarray  # (clients,) bool
 
 
-BLIND = Slot("place", Blind)
+BLIND = Slot("place", Blind, {"blind": False})
 
 
 class Attribution(Protocol):

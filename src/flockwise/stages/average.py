@@ -33,7 +33,7 @@ class RuleMemory(dict[str, np.ndarray]):
         return {name.removeprefix(start): array.copy() for name, array in mine.items()}
 
 
-_RULE = Slot("rule", RuleMemory)
+_RULE = Slot("rule", RuleMemory, brief=True)  # rules may remember clients by their numbers
 
 
 def moved(model: Vector, update: Vector) -> Vector:

@@ -36,8 +36,8 @@ class Groups(NamedTuple):
     edges: np.ndarray
 
 
-_ORIGINS = Slot("metadata", Origins)
-_GROUPS = Slot("groups", Groups)
+_ORIGINS = Slot("metadata", Origins, {"features": np.nan, "updates": 0.0})
+_GROUPS = Slot("groups", Groups, {})
 
 
 @dataclass(frozen=True)

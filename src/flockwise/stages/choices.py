@@ -123,11 +123,11 @@ def round_of(
     return if_time(schedule.looks, chain(train(everyone, Joint(serve)), remember, alone), otherwise=usual)
 
 
-def source_of(evidence: str, max_age: int | None) -> tuple[Source, Stage]:
-    """What clients are compared on, and the stage that remembers it."""
+def source_of(evidence: str, max_age: int | None, schedule: Schedule | None) -> tuple[Source, Stage]:
+    """What clients are compared on, and the stage that remembers it for as long as anybody will ask."""
     if evidence == "latest-updates":
         updates = LatestUpdates(max_age)
-        return updates, updates.remember
+        return updates, updates.remember_until(schedule.over) if schedule else updates.remember
     if evidence == "latest-models":
         return latest_models, latest_models.remember
     if evidence == "metadata":

@@ -16,7 +16,7 @@ class Claims(NamedTuple):
     samples: np.ndarray
 
 
-_CLAIMS = Slot("claims", Claims)
+_CLAIMS = Slot("claims", Claims, {"samples": 0.0})
 
 
 def _remembered(round: Round) -> Round:

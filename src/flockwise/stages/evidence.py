@@ -88,7 +88,9 @@ class ThisRound:
         )
 
 
-_UPDATES = Slot("evidence", Evidence)
+_UPDATES = Slot(
+    "evidence", Evidence, {"round": -1, "rows": 0.0, "products": 0.0}, squares=frozenset({"products"})
+)
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class _Models:
         )
 
 
-_LATEST = Slot("latest", _Models)
+_LATEST = Slot("latest", _Models, {"models": 0.0, "round": 0})
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class Given(NamedTuple):
     round: int
 
 
-_GIVEN = Slot("given", Given)
+_GIVEN = Slot("given", Given, brief=True)  # with other clients, flocks are given anew
 
 
 def give_flocks(name: str, flocks_of: Callable[[Round], Labels]) -> Stage:

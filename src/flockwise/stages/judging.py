@@ -9,6 +9,7 @@ from pydantic import Field
 
 from flockwise.messages import ROOT, Event, Scores
 from flockwise.options import Natural
+from flockwise.scoring import ACCURACY, Scoring
 from flockwise.stages.evidence import this_round
 from flockwise.stages.grouping import Bipartition
 from flockwise.stages.place import scoring_plan
@@ -20,7 +21,11 @@ from flockwise.stages.state import QUARANTINED, UNPLACED, State, flocks_in
 # The options that strategies with a judge share.
 JudgeName = Annotated[Literal["none", "largest", "root", "validation"], "who says which flocks are hostile"]
 JudgeAfter = Annotated[Natural | None, "judge flocks every so many rounds after finding them"]
-JudgeRatio = Annotated[float, Field(gt=0, le=1), "hostile below this share of the accuracy of the best model"]
+JudgeRatio = Annotated[
+    float,
+    Field(gt=0, le=1),
+    "hostile below this share of the best model's score (for errors: above it by as much)",
+]
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,9 @@ class Judge:
     validation: flocks whose own members say that their model is bad, and that another flock's would serve them far
       better. What others report about themselves condemns nobody.
 
-    "Badly" is below `ratio` times the best. Whatever the judge says, half of all clients stay: a majority is set apart by a
-    person, or not at all. In a hostile flock only those are set apart who pull where it goes; the others look for a flock.
+    "Badly" is below `ratio` times the best, or an error above the best by as much. Whatever the judge says, half of all
+    clients stay: a majority is set apart by a person, or not at all. In a hostile flock only those are set apart who pull
+    where it goes; the others look for a flock.
     """
 
     kind: Literal["largest", "root", "validation"] = "largest"
@@ -70,7 +76,9 @@ class Judge:
         """Whether to judge, this many rounds after flocks were found; more than once, as ruin takes time."""
         return since == 0 if self.after == 0 else since > 0 and since % self.after == 0
 
-    def hostile(self, own: Mapping[int, float], best: Mapping[int, float]) -> list[int]:
+    def hostile(
+        self, own: Mapping[int, float], best: Mapping[int, float], scoring: Scoring = ACCURACY
+    ) -> list[int]:
         """The hostile flocks, given each flock's mark, and the best that it could have."""
         heard = [flock for flock in sorted(own) if not np.isnan(own[flock]) and not np.isnan(best[flock])]
         if len(heard) < 2:
@@ -78,11 +86,11 @@ class Judge:
         if self.kind == "largest":
             largest = max(heard, key=lambda flock: own[flock])
             return [flock for flock in heard if flock != largest]
-        return [flock for flock in heard if own[flock] < self.ratio * best[flock]]
+        return [flock for flock in heard if scoring.falls_short(own[flock], best[flock], self.ratio)]
 
 
 def judge_flocks(name: JudgeName, after: int | None = None, ratio: float = 0.5) -> Stage:
-    """Clients that the judge calls hostile are set apart; one that looks at accuracy waits until flocks have trained."""
+    """Clients that the judge calls hostile are set apart; one that looks at scores waits until flocks have trained."""
     if name == "none":
         return nothing
     judge = Judge(name, after if after is not None else (0 if name == "largest" else 5), ratio)
@@ -96,8 +104,9 @@ def judge_flocks(name: JudgeName, after: int | None = None, ratio: float = 0.5) 
         if judge.kind != "largest":
             asked = [ROOT] if judge.kind == "root" else np.flatnonzero(state.free)
             round, scores = yield from ask(round, scoring_plan(round, state.models[alive], asked))
-        own, best = _marks(state, judge, alive.tolist(), scores)
-        return _sentenced(round, judge, own, judge.hostile(own, best))
+        scoring = round.setting.scoring
+        own, best = _marks(state, judge, alive.tolist(), scores, scoring)
+        return _sentenced(round, judge, own, judge.hostile(own, best, scoring))
 
     return Stage(
         f"judge by {name}", run, remarks=() if name == "validation" else (sets_minorities_apart(name),)
@@ -120,7 +129,7 @@ def sets_minorities_apart(who: str) -> Remark:
 
 
 def _marks(
-    state: State, judge: Judge, alive: list[int], scores: Sequence[Scores]
+    state: State, judge: Judge, alive: list[int], scores: Sequence[Scores], scoring: Scoring
 ) -> tuple[dict[int, float], dict[int, float]]:
     """How each flock does, and the best that its witnesses know: the root set's, or the typical member's own."""
     own, best = {}, {}
@@ -128,11 +137,11 @@ def _marks(
         if judge.kind == "largest":
             own[flock] = best[flock] = float(np.sum((state.labels == flock) & state.free))
             continue
-        told = [s.accuracies for s in scores if s.client == ROOT or state.labels[s.client] == flock]
-        told = [accuracies for accuracies in told if not np.isnan(accuracies).all()]
+        told = [s.values for s in scores if s.client == ROOT or state.labels[s.client] == flock]
+        told = [values for values in told if not np.isnan(values).all()]
         # The median, so that no single member decides.
         typical = np.median(told, axis=0) if told else np.full(len(alive), np.nan)
-        own[flock], best[flock] = float(typical[place]), float(typical.max())
+        own[flock], best[flock] = float(typical[place]), scoring.best(typical.tolist())
     return own, best
 
 

@@ -13,10 +13,12 @@ from flockwise.types import Vector
 class Pulled(Personal):
     """An own model that learns from the client's data and is pulled towards the shared one (Ditto).
 
+    With `sends_own` that is what it sends back, and the shared one is not trained by itself (FedSoft).
     Remembered: 1 once the client has trained, then its model.
     """
 
     pull: float = 0.1
+    sends_own: bool = False
     plain: ClassVar[bool] = True
 
     def first(self, model: Vector) -> Vector:
@@ -25,11 +27,16 @@ class Pulled(Personal):
 
     def train(self, local: LocalTraining, model: Vector, memory: Vector) -> tuple[Vector, Vector, float]:
         """The own model by steps with the pull, the shared one as usual."""
-        own = memory[1:] if memory[0] else model
+        own, losses = memory[1:] if memory[0] else model, []
         for step in local.steps():
-            own = own + step(own)[0] - np.float32(local.rate * self.pull) * (own - model)
+            along, loss = step(own)
+            own = own + along - np.float32(local.rate * self.pull) * (own - model)
+            losses.append(loss)
+        kept = np.concatenate([[np.float32(1)], own])
+        if self.sends_own:
+            return own, kept, float(np.mean(losses))
         trained, loss = local.fit(model)
-        return trained, np.concatenate([[np.float32(1)], own]), loss
+        return trained, kept, loss
 
     def used(self, model: Vector, memory: Vector) -> Vector:
         """Its own, once there is one."""

@@ -27,7 +27,7 @@ class _Own:
         )
 
 
-_OWN = Slot("own models", _Own)
+_OWN = Slot("own models", _Own, {"models": 0.0, "has": False})
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from flockwise.messages import Event, Plan, Scores, Task
 from flockwise.options import NonNegative
+from flockwise.scoring import Scoring
 from flockwise.stages.attribution import BLIND, Blind
 from flockwise.stages.schedule import FOUND
 from flockwise.stages.stage import Round, Stage, Steps, ask
@@ -18,7 +19,10 @@ from flockwise.stages.state import UNPLACED, State, all_alike, flocks_in
 from flockwise.stages.train import HEARD
 from flockwise.types import Clients, Models
 
-Follow = Annotated[NonNegative | None, "move clients that do this much better elsewhere"]
+Follow = Annotated[
+    NonNegative | None,
+    "move clients that do this much better elsewhere: in accuracy, or as a share of an error that has no scale",
+]
 
 
 def scoring_plan(round: Round, models: Models, clients: Sequence[int] | Clients) -> Plan:
@@ -41,24 +45,27 @@ def place(follow: float | None = None, rest: int = 0) -> Stage:
             return round
         alive = flocks_in(round.state.labels[round.state.free])
         round, scores = yield from ask(round, scoring_plan(round, round.state.models[alive], clients))
-        state = round.state
-        labels, events = state.labels.copy(), []
-        blind = (BLIND.get(state) or Blind(np.zeros(state.clients, dtype=bool))).blind.copy()
-        for score in scores:
-            blind[score.client] = np.isnan(
-                score.accuracies
-            ).all()  # without data it will choose when it trains
-            best = (
-                None
-                if blind[score.client]
-                else _better(score, alive, int(labels[score.client]), follow or 0.0)
-            )
-            if best is not None:
-                events.append(_told(score, int(labels[score.client]), best))
-                labels[score.client] = best
-        return round.noted(events=events).to(BLIND.put(replace(state, labels=labels), Blind(blind)))
+        state, events = settled(round.state, alive, scores, follow or 0.0, round.setting.scoring)
+        return round.noted(events=events).to(state)
 
     return Stage("place", run)
+
+
+def settled(
+    state: State, alive: Clients, scores: Sequence[Scores], follow: float, scoring: Scoring
+) -> tuple[State, list[Event]]:
+    """Each client where its scores of the flocks `alive` say, if it has no flock or does `follow` better elsewhere."""
+    labels, events = state.labels.copy(), []
+    blind = (BLIND.get(state) or Blind(np.zeros(state.clients, dtype=bool))).blind.copy()
+    for score in scores:
+        blind[score.client] = np.isnan(score.values).all()  # without data it will choose when it trains
+        if blind[score.client]:
+            continue
+        best = _better(score, alive, int(labels[score.client]), follow, scoring)
+        if best is not None:
+            events.append(_told(score, int(labels[score.client]), best, scoring))
+            labels[score.client] = best
+    return BLIND.put(replace(state, labels=labels), Blind(blind)), events
 
 
 def _to_place(state: State, found: int, follow: float | None, rest: int) -> Clients:
@@ -79,26 +86,26 @@ def _to_place(state: State, found: int, follow: float | None, rest: int) -> Clie
     return np.flatnonzero(lost) if state.flocks > 1 or (state.labels[lost] == UNPLACED).any() else nobody
 
 
-def _better(score: Scores, alive: Clients, own: int, follow: float) -> int | None:
+def _better(score: Scores, alive: Clients, own: int, follow: float, scoring: Scoring) -> int | None:
     """The flock a client should be in, if it is another one than its own and there is a telling."""
-    order = sorted(range(len(alive)), key=lambda model: _quality(score, model), reverse=True)
-    if len(alive) > 1 and _quality(score, order[0]) == _quality(score, order[1]):
+    order = sorted(range(len(alive)), key=lambda model: _quality(score, model, scoring), reverse=True)
+    if len(alive) > 1 and _quality(score, order[0], scoring) == _quality(score, order[1], scoring):
         return None  # no telling yet
     best = int(alive[order[0]])
     if own == UNPLACED:
         return best
-    here = score.accuracies[int(np.searchsorted(alive, own))]
-    return None if best == own or max(score.accuracies) - here <= follow else best
+    here = score.values[int(np.searchsorted(alive, own))]
+    return None if best == own or scoring.gain(here, score.values[order[0]]) <= follow else best
 
 
-def _quality(score: Scores, model: int) -> tuple[float, float]:
-    """Accuracy; among equals, which are frequent on few samples, the loss."""
+def _quality(score: Scores, model: int, scoring: Scoring) -> tuple[float, float]:
+    """The score; among equals, which are frequent on few samples, the loss."""
     loss = score.losses[model] if score.losses and np.isfinite(score.losses[model]) else np.inf
-    return score.accuracies[model], -loss
+    return scoring.quality(score.values[model]), -loss
 
 
-def _told(score: Scores, own: int, best: int) -> Event:
+def _told(score: Scores, own: int, best: int, scoring: Scoring) -> Event:
     if own == UNPLACED:
         return Event("placed", f"fits flock {best} best", score.client, {"flock": best})
-    detail = {"from": own, "to": best, "accuracies": list(score.accuracies)}
+    detail = {"from": own, "to": best, scoring.plural: list(score.values)}
     return Event("moved", f"moved from flock {own} to {best}", score.client, detail)

@@ -21,7 +21,7 @@ class Means(NamedTuple):
     counts: np.ndarray  # (clients, models)
 
 
-_MEANS = Slot("profiles", Means)
+_MEANS = Slot("profiles", Means, {"means": 0.0, "counts": 0})
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class Lowest(NamedTuple):
     losses: np.ndarray
 
 
-_LOWEST = Slot("lowest losses", Lowest)
+_LOWEST = Slot("lowest losses", Lowest, {"losses": np.nan})
 
 
 def reconsider(schedule: Schedule, drift: float, merge: float) -> Stage:

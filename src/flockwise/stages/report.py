@@ -7,6 +7,7 @@ import numpy as np
 
 from flockwise.errors import InputError
 
+PLAIN_ARRAYS = (np.ndarray, np.memmap)  # what may come from a client; a masked array is neither
 MOST_NUMBERS = 1 << 20  # in all arrays of one report together
 Make = Callable[[np.ndarray, np.ndarray, int], Mapping[str, np.ndarray]]  # samples, labels, classes
 
@@ -17,11 +18,13 @@ class Report:
 
         label_counts = Report({"counts": (10,)}, lambda x, y, classes: {"counts": np.bincount(y, minlength=10)})
 
+    With `of_latents` what is made of samples is made of what the last layer of the model that was sent sees of them instead.
     In a deployment clients make them as they like: names and shapes are the contract, which the gate holds them to.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
     make: Make
+    of_latents: bool = False
 
     def __post_init__(self) -> None:
         numbers = sum(int(np.prod(shape)) for shape in self.shapes.values())
@@ -35,10 +38,9 @@ class Report:
             return f"report holds {told!s:.80}, must hold {sorted(self.shapes)}"
         for name, shape in self.shapes.items():
             array = report[name]
-            if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu" or array.shape != shape:
-                what = (
-                    f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-                )
+            plain = type(array) in PLAIN_ARRAYS
+            if not plain or array.dtype.kind not in "fiu" or array.shape != shape:
+                what = f"{array.dtype} {array.shape}" if plain else type(array).__name__
                 return f"report {name!r} is {what}, must be numbers of shape {shape}"
             if not np.isfinite(array).all():
                 return f"report {name!r} holds NaN or infinite values"

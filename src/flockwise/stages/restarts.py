@@ -19,7 +19,7 @@ class Tried(NamedTuple):
     best: int | None = None
 
 
-_TRIED = Slot("ifca", Tried)
+_TRIED = Slot("ifca", Tried, {})
 
 
 @dataclass(frozen=True)

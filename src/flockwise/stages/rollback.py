@@ -8,6 +8,7 @@ import numpy as np
 
 from flockwise.messages import Event, Scores
 from flockwise.options import Count
+from flockwise.scoring import Scoring
 from flockwise.stages.place import scoring_plan
 from flockwise.stages.schedule import FOUND
 from flockwise.stages.stage import REPLIES, Round, Stage, Steps, ask, nothing, stage
@@ -26,7 +27,7 @@ class Snapshots(NamedTuple):
     models: Models
 
 
-_SNAPSHOTS = Slot("snapshot", Snapshots)
+_SNAPSHOTS = Slot("snapshot", Snapshots, {})
 MOST = 8  # snapshots; beyond, every other is dropped and the spacing doubles
 
 
@@ -65,38 +66,34 @@ def roll_back(wanted: bool) -> Stage:
         everything = np.concatenate([past.models, state.models[alive]])
         plan = scoring_plan(round, everything, np.flatnonzero(state.free))
         round, scores = yield from ask(round, plan)
-        models, events = state.models.copy(), []
+        models, events, scoring = state.models.copy(), [], round.setting.scoring
         for position, flock in enumerate(alive.tolist()):
-            own = [s for s in scores if state.labels[s.client] == flock and not np.isnan(s.accuracies).all()]
+            own = [s for s in scores if state.labels[s.client] == flock and not np.isnan(s.values).all()]
             if not own or not len(past.rounds):
                 continue
-            best, typical = _best(own, len(past.rounds), len(past.rounds) + position)
+            here = len(past.rounds) + position
+            best, typical = _best(own, len(past.rounds), here, scoring)
             if best < len(past.rounds):
                 models[flock] = past.models[best]
-                events.append(
-                    _told(flock, int(past.rounds[best]), typical[best], typical[len(past.rounds) + position])
-                )
+                back = int(past.rounds[best])
+                events.append(_told(flock, back, typical[best], typical[here], scoring))
         return round.noted(events=events).to(replace(round.state, models=models))
 
     return Stage("roll back", run, frozenset({_SNAPSHOTS})) if wanted else nothing
 
 
-def _best(own: Sequence[Scores], past: int, here: int) -> tuple[int, list[float]]:
+def _best(own: Sequence[Scores], past: int, here: int, scoring: Scoring) -> tuple[int, list[float]]:
     """Which of the past models or the present one serves these clients best, and how each does."""
-    # The median, here and of the losses, so that no single client decides.
-    typical: list[float] = np.nanmedian([s.accuracies for s in own], axis=0).tolist()
-    best = max([*range(past), here], key=lambda model: (_coarse(typical[model]), -_loss(own, model)))
+    # The median, here and of the losses, so that no single client decides. Shares within two points count as equal;
+    # then the loss decides, which also tells ruin from chance.
+    typical: list[float] = np.nanmedian([s.values for s in own], axis=0).tolist()
+    best = max([*range(past), here], key=lambda model: (scoring.coarse(typical[model]), -_loss(own, model)))
     return best, typical
 
 
-def _told(flock: int, back: int, accuracy: float, instead_of: float) -> Event:
-    detail = {"flock": flock, "round": back, "accuracy": float(accuracy), "instead_of": float(instead_of)}
+def _told(flock: int, back: int, score: float, instead_of: float, scoring: Scoring) -> Event:
+    detail = {"flock": flock, "round": back, scoring.name: float(score), "instead_of": float(instead_of)}
     return Event("rollback", f"flock {flock} goes back to round {back}", detail=detail)
-
-
-def _coarse(accuracy: float) -> int:
-    """Accuracies within two points count as equal; then the loss decides, which also tells ruin from chance."""
-    return int(np.rint(accuracy / 0.02))
 
 
 def _loss(scores: Sequence[Scores], model: int) -> float:

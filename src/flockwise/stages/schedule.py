@@ -19,8 +19,8 @@ class Looked(NamedTuple):
     round: int
 
 
-LOOKED = Slot("looked", Looked)
-FOUND = Slot("found", Looked)
+LOOKED = Slot("looked", Looked, {})
+FOUND = Slot("found", Looked, {})
 
 
 class Schedule(ABC):
@@ -99,7 +99,7 @@ class Stable(NamedTuple):
     done: int | None = None  # the round in which they were acted on
 
 
-_STABLE = Slot("stable", Stable)
+_STABLE = Slot("stable", Stable, {"labels": -1})
 
 
 @dataclass(frozen=True)

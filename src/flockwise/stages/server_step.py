@@ -33,7 +33,7 @@ class Moments(NamedTuple):
     second: Models
 
 
-_MOMENTS = Slot("moments", Moments)
+_MOMENTS = Slot("moments", Moments, {})
 Seconds = Callable[[Double, Double, float], Double]  # v, squared update, beta2 -> v
 _SECONDS: dict[str, Seconds] = {
     "adagrad": lambda v, squared, beta2: v + squared,

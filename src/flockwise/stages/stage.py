@@ -16,6 +16,7 @@ import numpy as np
 
 from flockwise.errors import InputError
 from flockwise.messages import Event, Plan, Scores
+from flockwise.scoring import ACCURACY, Scoring
 from flockwise.stages.batch import Batch
 from flockwise.stages.state import State
 from flockwise.types import Labels, Mask, Vector
@@ -35,6 +36,7 @@ class Setting:
     weight_cap: float | None = 5.0  # of a flock's median sample count: no client counts for more
     # The true groups in a round: given to a method that says it reads them (`Method.reads_truth`) and to no other.
     truth: Callable[[int], Labels] | None = None
+    scoring: Scoring = ACCURACY  # how models are compared
 
 
 @dataclass(frozen=True)

@@ -78,16 +78,24 @@ class _Saved:
 
 
 T = TypeVar("T")
+SLOTS: "dict[str, Slot[Any]]" = {}  # every slot by name
 
 
 class Slot(Generic[T]):
     """A place in the state for what one stage remembers: a NamedTuple of arrays and whole numbers.
 
-    A kind that is no NamedTuple has `arrays()` and a class method `from_arrays`.
+    A kind that is no NamedTuple has `arrays()` and a class method `from_arrays`. `by_client` names its arrays that have a
+    row for each client, with what a client has that is new; `squares` those that are client by client. A memory that
+    does not say is forgotten when a run goes on with other clients, and so is one that is `brief`.
     """
 
-    def __init__(self, name: str, kind: type[T]) -> None:
+    def __init__(
+        self, name: str, kind: type[T], by_client: Mapping[str, float] | None = None,
+        squares: frozenset[str] = frozenset(), brief: bool = False,
+    ) -> None:  # fmt: skip
         self.name, self._kind = name, kind
+        self.by_client, self.squares, self.brief = by_client, squares, brief
+        SLOTS[name] = self
 
     def __repr__(self) -> str:
         return self.name

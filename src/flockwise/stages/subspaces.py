@@ -10,6 +10,7 @@ from flockwise.stages.report import Report
 from flockwise.types import Square
 
 Angles = Literal["smallest", "ordered"]
+TINY = 1e-12
 
 
 def directions(count: int, by_class: bool, features: int, classes: int) -> Report:
@@ -43,6 +44,9 @@ def angles(kind: Angles) -> Measure:
 
     def compare(rows: np.ndarray) -> Square:
         held = rows.reshape(len(rows), -1, rows.shape[-1]).astype(np.float64)
+        held /= np.maximum(
+            np.linalg.norm(held, axis=2, keepdims=True), TINY
+        )  # a long one is nearer to nobody
         there = np.asarray(held.any(axis=2))
         square = np.full((len(rows), len(rows)), 90.0)
         for one, mine in enumerate(held):

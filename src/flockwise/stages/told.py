@@ -1,5 +1,6 @@
 """What clients have told besides their updates (`Report`) as evidence: the newest array of each."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from flockwise.similarity import Table
 from flockwise.stages.evidence import Known
 from flockwise.stages.stage import REPLIES, Round, Stage, stage
-from flockwise.stages.state import Slot
+from flockwise.stages.state import UNPLACED, Slot
 
 
 class _Told:
@@ -26,7 +27,8 @@ class _Told:
         )
 
 
-_TOLD = Slot("told", _Told)
+_TOLD = Slot("told", _Told, {"rows": 0.0, "heard": False})
+_MOST = 1e15  # a liar's numbers: their squares can still be added up in float32
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,24 @@ class Told:
     @property
     def remember(self) -> Stage:
         """The stage that replaces the rows of this round's clients."""
+        return self._remember(lambda round: np.ones(len(round.replies.clients), dtype=bool))
 
+    @property
+    def remember_new(self) -> Stage:
+        """The same of this round's clients that have no flock; what others told stays."""
+        return self._remember(lambda round: round.state.labels[round.replies.clients] == UNPLACED)
+
+    def _remember(self, whom: Callable[[Round], np.ndarray]) -> Stage:
         def run(round: Round) -> Round:
-            batch, state = round.replies, round.state
-            rows = batch.replies.reports[self.name].astype(np.float32)
+            batch, state, chosen = round.replies, round.state, whom(round)
+            rows = np.clip(batch.replies.reports[self.name], -_MOST, _MOST).astype(np.float32)
             held = _TOLD.get(state) or _Told.from_arrays(
                 {"rows": np.zeros((state.clients, *rows.shape[1:]), np.float32),
                  "heard": np.zeros(state.clients, dtype=bool)}
             )  # fmt: skip
-            heard = np.ones(len(rows), dtype=bool)
-            return round.to(
-                _TOLD.put(state, _Told(held.table.changed(batch.clients, rows=rows, heard=heard)))
-            )
+            heard = np.ones(int(chosen.sum()), dtype=bool)
+            table = held.table.changed(batch.clients[chosen], rows=rows[chosen], heard=heard)
+            return round.to(_TOLD.put(state, _Told(table)))
 
         return stage("remember what is told", run, [REPLIES], [_TOLD])
 

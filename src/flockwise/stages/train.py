@@ -20,7 +20,7 @@ class Heard(NamedTuple):
     clients: Clients
 
 
-HEARD = Slot("batch", Heard)
+HEARD = Slot("batch", Heard, brief=True)
 
 
 def train(draw: Draw = sample, send: Attribution = own_flock) -> Stage:

@@ -11,6 +11,7 @@ import numpy as np
 
 from flockwise.errors import InputError, RunError
 from flockwise.messages import Event
+from flockwise.scoring import Scoring, read_scoring
 from flockwise.store import client_notes, files
 from flockwise.store.checkpoint import checkpoint_path, read_checkpoint
 from flockwise.store.client_notes import called, read_notes
@@ -112,10 +113,22 @@ class Run:
         return find_damage(self.path, rounds=False)
 
     @property
+    def scoring(self) -> Scoring:
+        """What the run's task compares models by: the name of a fact, and which way is better."""
+        return read_scoring(self.about.get("scoring", ""))
+
+    @property
     def state(self) -> str:
         """running, finished, stopped, failed or, if its process is gone, interrupted."""
         state = self.about.get("state", "unknown")
         return "interrupted" if state == "running" and not files.is_locked(self.path) else state
+
+    @property
+    def parent(self) -> tuple[str, int] | None:
+        """The run that this one was forked or continued from, and after which of its rounds."""
+        path = self.environment.get("parent")
+        at = self.environment.get("continued_at", self.environment.get("forked_at"))
+        return (path, at) if isinstance(path, str) and type(at) is int else None
 
     @property
     def goal(self) -> int | None:
@@ -178,7 +191,7 @@ class Run:
         """(rounds, values) of an array kept each round; values is (rounds, ...)."""
         query = "SELECT round, dtype, shape, data FROM arrays WHERE name = ? ORDER BY round"
         rows = self._rows("arrays", query, (name,))
-        if not rows and name not in KNOWN_ARRAYS:
+        if not rows and name not in KNOWN_ARRAYS and name != self.scoring.name:
             kept = self._rows("arrays", "SELECT DISTINCT name FROM arrays ORDER BY name LIMIT 100")
             there = ", ".join(str(row[0]) for row in kept) or "none"
             raise InputError(f"name = {name!r}: no such array; this run has {there}")

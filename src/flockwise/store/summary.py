@@ -13,15 +13,17 @@ STATES = {FREE: "takes part", QUARANTINED: "set apart", CONFIRMED: "set apart fo
 def client_summary(run: Run) -> list[dict[str, Any]]:
     """A row for each client as of the last round on record; None where nothing is known.
 
-    `accuracy` is the newest one measured on its own test data: of a client that is set apart, from before.
+    The score (`accuracy`, or what the run's task has) is the newest one measured on its own test data: of a client that
+    is set apart, from before.
     """
     names = {int(row["client"]): row for row in run.clients}
     rounds, flock = _per_client(run, "flock")
     _, apart = _per_client(run, "apart")
     _, trained = _per_client(run, "trained")
-    _, accuracy = _per_client(run, "accuracy")
+    score = run.scoring.name
+    _, scores = _per_client(run, score)
     count = flock.shape[1] if len(rounds) else len(names)
-    latest = latest_values(accuracy, count)
+    latest = latest_values(scores, count)
     rows = []
     for client in range(count):
         known = names.get(client, {})
@@ -31,7 +33,7 @@ def client_summary(run: Run) -> list[dict[str, Any]]:
             "client": client, "name": known.get("name") or f"client {client}",
             "flock": None if label == UNPLACED else label,
             "state": STATES.get(state, "unknown") if state != FREE or label != UNPLACED else "has no flock yet",
-            "accuracy": latest[client],
+            score: latest[client],
             "rounds_trained": int(trained[:, client].sum()) if len(trained) else 0,
             "train": known.get("train"), "validation": known.get("validation"), "test": known.get("test"),
         })  # fmt: skip

@@ -13,10 +13,12 @@ from flockwise.strategies.feddrift import feddrift as feddrift
 from flockwise.strategies.fedopt import fedopt as fedopt
 from flockwise.strategies.fedper import fedper as fedper
 from flockwise.strategies.fedrep import fedrep as fedrep
+from flockwise.strategies.fedsoft import fedsoft as fedsoft
 from flockwise.strategies.fesem import fesem as fesem
 from flockwise.strategies.fine_tuned import fine_tuned as fine_tuned
 from flockwise.strategies.fl_hc import fl_hc as fl_hc
 from flockwise.strategies.flic import flic as flic
+from flockwise.strategies.flux import flux as flux
 from flockwise.strategies.ifca import ifca as ifca
 from flockwise.strategies.local import local as local
 from flockwise.strategies.mini_fl import mini_fl as mini_fl

@@ -13,7 +13,6 @@ Where we differ: the authors' code (FedTorch) mixes the outputs of the two model
 the paper mixes models, and so do we. v begins from the first model that the client is sent.
 """
 
-from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -21,7 +20,7 @@ from pydantic import Field
 from flockwise.aggregation import Rule
 from flockwise.stages import Method
 from flockwise.stages.own_beside import Mixed
-from flockwise.strategies.inside import Flocks, inside
+from flockwise.strategies.inside import Flocks, personal_inside
 from flockwise.strategies.strategy import MEAN, strategy
 
 Alpha = Annotated[float, Field(ge=0, le=1), "how much of the mix is the client's own, at first"]
@@ -33,4 +32,4 @@ def apfl(
     *, rule: Rule = MEAN, alpha: Alpha = 0.5, adaptive: Adaptive = True, flocks: Flocks = None
 ) -> Method:
     """Own models mixed with the flock's."""
-    return replace(inside(flocks, rule), personal=Mixed(alpha=alpha, adaptive=adaptive))
+    return personal_inside(flocks, rule, Mixed(alpha=alpha, adaptive=adaptive))

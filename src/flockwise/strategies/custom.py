@@ -44,10 +44,10 @@ def custom(
 ) -> Method:
     """The method these choices make."""
     whole = choices.together(when, scope, keep, evidence, aggregate, attribution)
-    source, remember = choices.source_of("latest-models" if whole else evidence, max_age)
+    schedule = choices.schedule_of(when, first, every, patience)
+    source, remember = choices.source_of("latest-models" if whole else evidence, max_age, schedule)
     serve = choices.serving_of(attribution, evidence)
     step = choices.step_of(rule, attribution, group_weights, whole)
-    schedule = choices.schedule_of(when, first, every, patience)
     look = None
     if schedule is not None:
         cluster = (clustering, clustering_parameters)

@@ -11,14 +11,13 @@ Where we differ: v begins from the first model that the client is sent (the pape
 a newcomer does not begin from nothing. Steps are plain gradient steps, as in the paper.
 """
 
-from dataclasses import replace
 from typing import Annotated
 
 from flockwise.aggregation import Rule
 from flockwise.options import NonNegative
 from flockwise.stages import Method
 from flockwise.stages.own_beside import Pulled
-from flockwise.strategies.inside import Flocks, inside
+from flockwise.strategies.inside import Flocks, personal_inside
 from flockwise.strategies.strategy import MEAN, strategy
 
 Pull = Annotated[NonNegative, "lambda: how strongly own models are pulled to the shared one; 0: alone"]
@@ -27,4 +26,4 @@ Pull = Annotated[NonNegative, "lambda: how strongly own models are pulled to the
 @strategy("own models, pulled to the shared one", "Li et al., ICML 2021")
 def ditto(*, rule: Rule = MEAN, pull: Pull = 0.1, flocks: Flocks = None) -> Method:
     """Own models beside the flock's."""
-    return replace(inside(flocks, rule), personal=Pulled(pull=pull))
+    return personal_inside(flocks, rule, Pulled(pull=pull))

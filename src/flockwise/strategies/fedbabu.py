@@ -10,12 +10,10 @@ Where we differ: fine-tuning is rounds of its own (with the recipe of `[training
 it costs, and resumes; published code repeats it before each test.
 """
 
-from dataclasses import replace
-
 from flockwise.aggregation import Rule
 from flockwise.stages import Method
 from flockwise.stages.own_heads import BodyFirst
-from flockwise.strategies.inside import Flocks, Head, RoundsBefore, inside, then_alone
+from flockwise.strategies.inside import Flocks, Head, RoundsBefore, personal_inside, then_alone
 from flockwise.strategies.strategy import MEAN, strategy
 
 
@@ -24,5 +22,5 @@ def fedbabu(
     *, rule: Rule = MEAN, head: Head = 1, rounds_before: RoundsBefore = 18, flocks: Flocks = None
 ) -> Method:  # fmt: skip
     """The body jointly, then everything alone."""
-    joint = then_alone(inside(flocks, rule), rounds_before)
-    return replace(joint, personal=BodyFirst(head, rounds_before))
+    joint = personal_inside(flocks, rule, BodyFirst(head, rounds_before))
+    return then_alone(joint, rounds_before)

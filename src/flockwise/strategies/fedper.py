@@ -10,16 +10,14 @@ Where we differ: the paper keeps whole blocks of a ResNet (its K_P from 1 to 4);
 parameters. Heads begin alike for all clients. Only a share of the clients may take part in a round.
 """
 
-from dataclasses import replace
-
 from flockwise.aggregation import Rule
 from flockwise.stages import Method
 from flockwise.stages.personal import Personal
-from flockwise.strategies.inside import Flocks, Head, inside
+from flockwise.strategies.inside import Flocks, Head, personal_inside
 from flockwise.strategies.strategy import MEAN, strategy
 
 
 @strategy("a shared body, each client's own head", "Arivazhagan et al., 2019")
 def fedper(*, rule: Rule = MEAN, head: Head = 1, flocks: Flocks = None) -> Method:
     """The flock's body, own head."""
-    return replace(inside(flocks, rule), personal=Personal(head))
+    return personal_inside(flocks, rule, Personal(head))

@@ -8,14 +8,13 @@ Where we differ: the paper makes one update of the representation a round; here 
 Batch statistics belong to the body, and are seen in both parts of the training, as in the authors' code.
 """
 
-from dataclasses import replace
 from typing import Annotated
 
 from flockwise.aggregation import Rule
 from flockwise.options import Count
 from flockwise.stages import Method
 from flockwise.stages.own_heads import HeadThenBody
-from flockwise.strategies.inside import Flocks, Head, inside
+from flockwise.strategies.inside import Flocks, Head, personal_inside
 from flockwise.strategies.strategy import MEAN, strategy
 
 HeadEpochs = Annotated[
@@ -28,4 +27,4 @@ def fedrep(
     *, rule: Rule = MEAN, head: Head = 1, head_epochs: HeadEpochs = None, flocks: Flocks = None
 ) -> Method:  # fmt: skip
     """The flock's representation, own head."""
-    return replace(inside(flocks, rule), personal=HeadThenBody(head, head_epochs))
+    return personal_inside(flocks, rule, HeadThenBody(head, head_epochs))

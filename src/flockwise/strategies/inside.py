@@ -4,16 +4,31 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
+from pydantic import BeforeValidator
+
 from flockwise.aggregation import Rule
 from flockwise.errors import ConfigError, InputError, PluginError
 from flockwise.options import Count, Natural
 from flockwise.registry import OWN
 from flockwise.stages import Method, chain, everyone, train, when
 from flockwise.stages.own_models import OwnModels
+from flockwise.stages.personal import Personal
 from flockwise.strategies.strategy import find_strategy
+
+
+def _by_name(flocks: object) -> object:
+    """A method made in Python as a config names it."""
+    if not isinstance(flocks, Method):
+        return flocks
+    rule = flocks.options.get("rule")
+    if isinstance(rule, Rule) and rule.name != "mean":
+        raise ValueError(f"has the rule {rule.name!r}; give the rule to the method around it")
+    return {"name": flocks.name, **{name: value for name, value in flocks.options.items() if name != "rule"}}
+
 
 Flocks = Annotated[
     dict[str, Any] | str | None,
+    BeforeValidator(_by_name),
     "the clustered method whose flocks share models, such as {name = 'flic', warmup = 5}; none: one model for all",
 ]
 Head = Annotated[Count, "the last so many layers stay with each client; model.travels names others"]
@@ -34,6 +49,16 @@ def inside(flocks: Mapping[str, Any] | str | None, rule: Rule) -> Method:
         raise InputError(f"flocks.name: {error}") from error
     except ConfigError as error:
         raise InputError(f"flocks.{str(error).removeprefix('strategy.')}") from error
+
+
+def personal_inside(flocks: Mapping[str, Any] | str | None, rule: Rule, personal: Personal) -> Method:
+    """The same, with something that clients keep to themselves."""
+    method = inside(flocks, rule)
+    if method.personal is not None:
+        raise InputError(
+            f"flocks.name = {method.name!r}: its clients keep models of their own already; choose another"
+        )
+    return replace(method, personal=personal)
 
 
 def then_alone(joint: Method, rounds: int) -> Method:

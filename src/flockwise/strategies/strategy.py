@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, ParamSpec
 
-from flockwise.aggregation import Rule, RulePiece, mean
-from flockwise.aggregation.rule import as_rule
+from flockwise.aggregation import Rule, mean
+from flockwise.aggregation.rule import as_bound
 from flockwise.errors import ConfigError, InputError, PluginError
 from flockwise.options import shown, written
 from flockwise.plugins import find
@@ -81,13 +81,3 @@ def as_strategy(function: Callable[..., Method], name: str | None = None) -> Str
 def find_strategy(name: str, directory: Path | None = None) -> Strategy[Any]:
     """The strategy of this name: built in, from a plug-in, or `module:function`."""
     return as_strategy(find("strategies", name, STRATEGIES, directory), name)
-
-
-def as_bound(rule: Rule | RulePiece | Callable[..., Any]) -> Rule:
-    """A rule with its options, from whatever a user calls a rule."""
-    if isinstance(rule, Rule):
-        return rule
-    if not callable(rule):
-        raise ConfigError(f"rule = {rule!r}: must be a rule, such as fw.median()")
-    piece = as_rule(rule)
-    return Rule(piece, piece.resolved({}, "aggregation."))

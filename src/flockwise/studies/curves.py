@@ -15,10 +15,10 @@ def curves_in(table: StudyTable) -> dict[int, list[Curve]]:
     for place in table.settings:
         setting = dict(zip(table.column_axes, table.columns[place].labels, strict=True))
         found[place] = []
-        for labels in table.rows:
-            wanted = {**setting, **dict(zip(table.row_axes, labels, strict=True))}
-            mine = [result for result in table.results if result.labels == wanted]
-            curve = _mean(row_name(labels), [by_round(result, spec.of) for result in mine], factor)
+        for row in table.rows:
+            wanted = {**setting, **dict(zip(table.row_axes, row, strict=True))}
+            mine = [result for labels, result in table.labelled if labels == wanted]
+            curve = _mean(row_name(row), [by_round(result, spec.of) for result in mine], factor)
             found[place] += [curve] if curve.x else []
     return found
 

@@ -142,7 +142,7 @@ def _named(table: StudyTable, place: int, mark: str) -> list[str]:
     ]
     found.sort(key=lambda one: one[1].mean, reverse=table.columns[place].spec.direction != "lower")
     return [
-        f"{row_name(labels)}  {mean_text(entry, digits)}" if mark == "best" else row_name(labels)
+        f"{row_name(labels)} {mean_text(entry, digits)}" if mark == "best" else row_name(labels)
         for labels, entry in found
     ]
 

@@ -54,7 +54,9 @@ class Finished:
     def official(self, model: Vector) -> float:
         """Accuracy of a model on the data set's whole official test part, under its true labels."""
         config = self.run.config
-        options = {key: value for key, value in config["model"].items() if key not in ("name", "travels")}
+        options = {
+            key: value for key, value in config["model"].items() if key not in ("name", "travels", "trains")
+        }
         trainer, x, y = _judge(
             config["data"]["name"], config["model"]["name"], tuple(sorted(options.items())), self._data
         )

@@ -76,8 +76,8 @@ def _tuned(table: StudyTable) -> list[str]:
         return []
     axes = tune.by or table.row_axes
     chosen = {
-        ", ".join(result.labels[axis] for axis in axes): settings_said(result.tuned)
-        for result in table.results
+        ", ".join(labels[axis] for axis in axes): settings_said(result.tuned)
+        for labels, result in table.labelled
         if result.tuned
     }
     where = (

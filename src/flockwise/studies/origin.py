@@ -37,4 +37,4 @@ def _counted(said: list[str]) -> str:
     counts = Counter(said)
     if len(counts) == 1:
         return said[0]
-    return "; ".join(f"{one} ({count} results)" for one, count in counts.most_common())
+    return "; ".join(f"{one} ({count} of {len(said)})" for one, count in counts.most_common())

@@ -24,8 +24,8 @@ def study_page(
 
     Every label and error is anyone's text: it is escaped, and the page allows no script or style but its own.
     """
-    style = page_style() + _text("page.css")
-    script = f'"use strict";\n{{\n{_text("page.js")}}}\n'
+    style = page_style() + _text("page/page.css")
+    script = f'"use strict";\n{{\n{_text("page/page.js")}}}\n'
     policy = (
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
         f"script-src {content_hash(script)}; style-src {content_hash(style)}"
@@ -37,7 +37,7 @@ def study_page(
         "heading": safe(study.title or study.name), "story": safe(_story(tables)),
         "contents": _contents(tables), "cards": "\n".join(cards),
     }  # fmt: skip
-    return fill(_text("page.html"), parts)
+    return fill(_text("page/page.html"), parts)
 
 
 def _table_card(number: int, table: StudyTable) -> str:

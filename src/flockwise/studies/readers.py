@@ -47,7 +47,7 @@ def contrast(finished: Finished) -> float:
     square = finished.run.array_at("similarity", kept[-1]) if kept else None
     if square is None:
         return float("nan")
-    truth = groups(finished)
+    truth, square = groups(finished), square.astype(np.float64)  # kept in half precision
     other = ~np.eye(len(truth), dtype=bool) & np.isfinite(square)
     same = truth[:, None] == truth[None, :]
     return float(square[same & other].mean() - square[~same & other].mean())

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from flockwise.errors import ConfigError
-from flockwise.numbers import NUMBERS
+from flockwise.numbers import NUMBERS, number_of
 from flockwise.plugins import nearest
 from flockwise.studies.cells import Cell
 from flockwise.studies.file import NumberSpec, Table
@@ -28,7 +28,7 @@ def specs_of(table: Table) -> dict[str, NumberSpec]:
 def check_numbers(table: Table) -> None:
     """A number that nobody knows is told before anything runs."""
     for name, spec in specs_of(table).items():
-        known = spec.of in NUMBERS or spec.of in table.curves or ":" in spec.of or table.compute
+        known = number_of(spec.of).meaning or spec.of in table.curves or ":" in spec.of or table.compute
         if not known:
             raise ConfigError(f"show.numbers = {name!r}: unknown number; {nearest(spec.of, list(NUMBERS))}")
         if spec.of in ("rounds_to_target", "clients_at_target") and spec.target is None:
@@ -104,5 +104,6 @@ def measured(finished: Finished, cell: Cell, directory: Path | None) -> dict[str
 
 def kept_curves(finished: Finished, cell: Cell) -> Mapping[str, list[float | None]]:
     """The numbers that a result keeps round by round."""
-    curves = {name: finished.curve(name) for name in dict.fromkeys((*CURVES, *cell.spec.curves))}
+    shown = (spec.of for spec in specs_of(cell.spec).values() if spec.of in finished.run.facts)
+    curves = {name: finished.curve(name) for name in dict.fromkeys((*CURVES, *cell.spec.curves, *shown))}
     return {name: curve for name, curve in curves.items() if any(value is not None for value in curve)}

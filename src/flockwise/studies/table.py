@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from flockwise.numbers import number_of
 from flockwise.studies.cells import Cell
@@ -73,6 +74,12 @@ class StudyTable:
         """Cells that were not run yet."""
         there = {result.key for result in self.results} | self.failures.keys()
         return [cell for cell in self.cells if key_of(cell) not in there]
+
+    @cached_property
+    def labelled(self) -> list[tuple[Mapping[str, str], Result]]:
+        """The results that count, each with the labels of its cell."""
+        labels = {key_of(cell): cell.labels for cell in self.cells}
+        return [(labels[result.key], result) for result in self.results]
 
     def column(self, place: int) -> list[Entry]:
         """A column's entries from the top."""

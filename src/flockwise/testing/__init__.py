@@ -15,6 +15,7 @@ from flockwise.testing.fakes import FakeEngine
 from flockwise.testing.similarities import SimilarityBattery
 from flockwise.testing.splits import SplitBattery
 from flockwise.testing.strategies import StrategyBattery
+from flockwise.testing.tasks import TaskBattery
 
 __all__ = [
     "AggregatorBattery",
@@ -25,4 +26,5 @@ __all__ = [
     "SimilarityBattery",
     "SplitBattery",
     "StrategyBattery",
+    "TaskBattery",
 ]

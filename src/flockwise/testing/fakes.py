@@ -1,6 +1,7 @@
 """An engine without training: clients pull towards points you choose. For tests of strategies and loops."""
 
-from collections.abc import Callable, Iterable, Sequence
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -16,17 +17,25 @@ class FakeEngine(Engine):
     """Client k moves a model a step towards `goals[k]`; a model's accuracy falls with the distance from it.
 
     `noise` is added to every step. Clients in `absent` never answer. With `groups`, a client's address says which group
-    it is of; its hour and user do not. The server's own data pulls to the mean of all goals. With `report`, clients
-    tell their goals, in whatever shapes are asked for.
+    it is of; its hour and user do not. The server's own data pulls to the mean of all goals. What a
+    method asks clients to tell are their goals, in whatever shapes.
     """
 
     def __init__(
         self, goals: np.ndarray, step: float = 0.5, noise: float = 0.0, absent: Iterable[int] = (),
-        groups: Sequence[int] | None = None, report: Report | None = None,
+        groups: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
         self.goals = np.asarray(goals, dtype=np.float32)
         self.step, self.noise, self.absent, self.groups = step, noise, frozenset(absent), groups
-        self.shapes = report.shapes if report else {}
+        self.shapes: Mapping[str, tuple[int, ...]] = {}
+
+    def telling(self, report: object) -> "FakeEngine":
+        """The same engine, whose clients tell what is asked for."""
+        if not isinstance(report, Report):
+            return self
+        told = copy.copy(self)
+        told.shapes = report.shapes
+        return told
 
     def train(self, plan: Plan) -> Replies:
         """Everyone asked and present."""
@@ -92,6 +101,7 @@ Spoil = Callable[[list[Reply]], Sequence[object]]
 
 def round_of(server: Server, engine: FakeEngine, spoil: Spoil | None = None) -> RoundRecord:
     """One whole round; `spoil` changes the training replies on the way."""
+    engine = engine.telling(server.method.report)
     while True:
         plan = server.ask()
         if plan.kind == "validate":

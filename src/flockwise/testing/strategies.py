@@ -7,7 +7,7 @@ import numpy as np
 
 from flockwise.messages import Replies, Reply
 from flockwise.server import Server
-from flockwise.stages import FREE, UNPLACED, Method, Report, Setting, State
+from flockwise.stages import FREE, UNPLACED, Method, Setting, State
 from flockwise.strategies import STRATEGIES
 from flockwise.strategies.strategy import as_strategy
 from flockwise.testing.each import one_each
@@ -51,10 +51,7 @@ class StrategyBattery:
         """Two kinds of clients."""
         rng = np.random.Generator(np.random.Philox(4))
         goals = np.repeat(3 * rng.normal(size=(2, PARAMETERS)), CLIENTS // 2, axis=0)
-        report = self.method().report
-        assert isinstance(report, Report | None)
-        usual = {"noise": 0.01, "groups": [0] * 6 + [1] * 6, "report": report}
-        return FakeEngine(goals, **{**usual, **settings})
+        return FakeEngine(goals, **{"noise": 0.01, "groups": [0] * 6 + [1] * 6, **settings})
 
     def play(self, server: Server, engine: FakeEngine, rounds: int) -> None:
         """Drive the server to the end of some rounds."""

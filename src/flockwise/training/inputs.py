@@ -5,6 +5,7 @@ import torch
 from numpy.typing import NDArray
 
 from flockwise.errors import InputError
+from flockwise.tasks import Task
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
 
 
@@ -25,21 +26,30 @@ def as_tensor(array: NDArray | torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(array if array.flags.writeable else np.asarray(_WritableClaim(array)))
 
 
-def as_array(samples: NDArray | torch.Tensor, dtype: type) -> NDArray:
-    """The same memory as a row-major array; copied only where type or order differ."""
+def as_array(samples: NDArray | torch.Tensor, dtype: type | None) -> NDArray:
+    """The same memory as a row-major array; copied only where type (if any is asked for) or order differ."""
     array = samples.detach().cpu().numpy() if isinstance(samples, torch.Tensor) else samples
     return np.ascontiguousarray(array, dtype=dtype)
 
 
-def check_samples(x: Samples, y: Classes, sample_shape: tuple[int, ...]) -> None:
+def check_samples(x: Samples, y: Classes, sample_shape: tuple[int, ...], task: Task | None = None) -> None:
     """Refuse samples that are not (n, height, width, channels) or (n, ...) as the model needs them."""
     expected = (*sample_shape[1:], sample_shape[0]) if len(sample_shape) == 3 else sample_shape
     if tuple(x.shape[1:]) != expected:
         raise InputError(f"x of shape {tuple(x.shape)}: must be (n, {', '.join(map(str, expected))})")
-    if tuple(y.shape) != (x.shape[0],) or not len(y):
-        raise InputError(
-            f"y of shape {tuple(y.shape)}: must be ({x.shape[0]},) and not empty, one class a sample"
-        )
+    one_each = task is None or task.targets == "class"
+    if len(y) != len(x) or not len(y) or (one_each and y.ndim != 1):
+        wanted = "one class a sample" if one_each else "an entry a sample"
+        raise InputError(f"y of shape {tuple(y.shape)}: must be ({x.shape[0]},) and not empty, {wanted}")
+
+
+def accuracies(
+    losses: NDArray[np.float64], correct: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Accuracy and loss of each part, as rows of `Trainer.measures`; NaN for one without samples."""
+    rows = np.stack([correct / np.maximum(lengths, 1), losses], axis=1)
+    rows[lengths == 0] = np.nan
+    return rows
 
 
 def check_orders(orders: Orders, samples: int, recipe: Recipe) -> None:

@@ -93,7 +93,7 @@
         width: 220,
         height: 52,
         role: "img",
-        "aria-label": "accuracy over rounds",
+        "aria-label": "score over rounds",
       }),
       pen = canvas.getContext("2d");
     const seen = values.map((value, i) => [i, value]).filter((point) => point[1] !== null);
@@ -129,6 +129,7 @@
       },
       "Compare the chosen",
     );
+    const plainly = runs.every((run) => run.error || run.scored === "accuracy");
     const rows = runs.map((run) => {
       const box = el("input", {
         type: "checkbox",
@@ -168,7 +169,7 @@
           { class: "figure" },
           run.planned ? `${short(run.rounds)} of ${short(run.planned)}` : short(run.rounds),
         ),
-        el("td", { class: "figure" }, short(run.accuracy)),
+        el("td", { class: "figure" }, plainly ? short(run.score) : `${run.scored} ${short(run.score)}`),
         el("td", {}, spark(run.curve)),
         el("td", { class: "figure" }, short(run.flocks)),
         el("td", { class: "figure" }, short(run.apart)),
@@ -181,7 +182,7 @@
       ["state", 0],
       ["strategy", 0],
       ["round", 1],
-      ["accuracy", 1],
+      [plainly ? "accuracy" : "score", 1],
       ["", 0],
       ["flocks", 1],
       ["set apart", 1],

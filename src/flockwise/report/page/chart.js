@@ -11,6 +11,7 @@ function showFigures(figures, data) {
     document.getElementById("page").appendChild(el("div", { class: "cards" }));
   let next = null;
   for (const figure of figures.slice().reverse()) {
+    if (figure.titled) figure.title = figure.titled(data);
     const wanted = figure.has(data);
     let card = cards.get(figure.id);
     if (!card && !wanted) continue;

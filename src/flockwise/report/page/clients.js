@@ -4,7 +4,7 @@ const PAGE = 150;
 
 function clientRows(run) {
   const places = lastPlaces(run),
-    accuracies = lastAccuracies(run),
+    scores = lastScores(run),
     times = run.trained ? run.trained.times : [];
   const moves = moveCounts(run);
   return places.map((place, i) => ({
@@ -14,7 +14,7 @@ function clientRows(run) {
     placeName: placeName(place),
     truth: run.clients.truth?.[i] ?? null,
     attacker: run.clients.attacker?.[i] ? "attacker" : "",
-    accuracy: accuracies[i],
+    score: scores[i],
     moves: moves[i],
     trained: times[i] ?? null,
     samples: run.clients.train?.[i] ?? null,
@@ -46,7 +46,7 @@ function columnsOf(run, rows) {
     ["placeName", "flock"],
     ["truth", "true group", true],
     ["attacker", "attacker"],
-    ["accuracy", "accuracy", true],
+    ["score", run.score.title, true],
     ["moves", "moves", true],
     ["trained", "rounds trained", true],
     ["samples", "samples", true],
@@ -131,7 +131,7 @@ const clientsFigure = {
             type: "button",
             onclick: () => {
               card.state.down =
-                sort === key ? !down : ["accuracy", "moves", "trained", "samples"].includes(key);
+                sort === key ? !down : ["score", "moves", "trained", "samples"].includes(key);
               card.state.sort = key;
               redraw(card);
               card.box.querySelector(`[data-key=${key}]`)?.focus();

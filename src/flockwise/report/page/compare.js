@@ -1,6 +1,5 @@
 // Several runs: curves with bands over seeds, attack by rule, final numbers, what differs.
 
-const COMPARED = "accuracy";
 // Two-sided 95 % points of Student's t for 1, 2, ... degrees of freedom.
 const STUDENT = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.2, 2.18, 2.16, 2.14, 2.13];
 
@@ -20,6 +19,12 @@ function meanAndHalf(values) {
   return [mean, ((STUDENT[n - 2] || 2) * spread) / Math.sqrt(n)];
 }
 
+// Which way a number is better: as the catalogue has it, or a task of somebody's own.
+function betterOf(c, fact) {
+  const own = c.scores.find((score) => fact === score.name || fact.startsWith(`${score.name}_`));
+  return NUMBERS[fact]?.better || (own && (fact.endsWith("_std") ? "lower" : own.better));
+}
+
 function groupCurve(group, fact) {
   const at = new Map();
   for (const run of group.runs)
@@ -30,7 +35,7 @@ function groupCurve(group, fact) {
   const rounds = [...at.keys()].sort((a, b) => a - b),
     points = rounds.map((round) => meanAndHalf(at.get(round)));
   // An interval of few seeds can reach beyond what the number can be.
-  const share = /^(accuracy(?!_std)|purity|detection)/.test(fact),
+  const share = /^((accuracy|f1|auc|exact)(?!_std)|purity|detection)/.test(fact),
     low = share ? (v) => Math.max(v, 0) : (v) => v,
     high = share ? (v) => Math.min(v, 1) : (v) => v;
   return {
@@ -58,7 +63,8 @@ const comparedFigure = {
         { "aria-label": "Which number" },
         ...facts.map((name) => el("option", { value: name, title: factMeaning(name) }, factTitle(name))),
       );
-    card.state.fact = facts.includes(COMPARED) ? COMPARED : facts[0];
+    const compared = card.data.score.name;
+    card.state.fact = facts.includes(compared) ? compared : facts[0];
     select.value = card.state.fact;
     select.addEventListener("change", () => {
       card.state.fact = select.value;
@@ -117,16 +123,22 @@ const comparedFigure = {
 const heatFigure = {
   id: "heat",
   title: "Accuracy under attack",
+  titled: (c) => `${c.score.title[0].toUpperCase()}${c.score.title.slice(1)} under attack`,
   wide: true,
   has: (c) => Boolean(c.heat),
-  note: () => "Accuracy at the end, mean over runs. Columns are attacks, rows are rules.",
+  note: (c) =>
+    `${c.score.title} at the end${c.score.better === "lower" ? " (lower is better)" : ""}, mean over runs. ` +
+    "Columns are attacks, rows are rules.",
   csv: (c) => [
-    ["attack", "rule", "accuracy", "runs"],
+    ["attack", "rule", c.score.name, "runs"],
     ...c.heat.cells.map(([a, r, value, n]) => [c.heat.attacks[a], c.heat.rules[r], value, n]),
   ],
   draw(card, c) {
-    const { attacks, rules, cells } = c.heat,
-      bright = (v) => v > 0.6;
+    const { attacks, rules, cells, low, high } = c.heat,
+      lower = c.score.better === "lower",
+      share = (v) => (v - low) / (high - low),
+      bright = (v) => (lower ? 1 - share(v) : share(v)) > 0.6,
+      shades = lower ? VIRIDIS.slice().reverse() : VIRIDIS;
     plot(
       card,
       {
@@ -144,10 +156,10 @@ const heatFigure = {
           splitLine: { show: false },
           axisLabel: { color: css("soft"), interval: 0, width: SMALL() ? 90 : 160, overflow: "truncate" },
         }),
-        visualMap: { show: false, min: 0, max: 1, dimension: 2, inRange: { color: VIRIDIS.map(rgb) } },
+        visualMap: { show: false, min: low, max: high, dimension: 2, inRange: { color: shades.map(rgb) } },
         tooltip: tip({
-          formatter: ({ value: [attack, rule, accuracy, runs] }) =>
-            `${rules[rule]} under ${attacks[attack]}\naccuracy ${short(accuracy)} (${runs} runs)`,
+          formatter: ({ value: [attack, rule, score, runs] }) =>
+            `${rules[rule]} under ${attacks[attack]}\n${c.score.title} ${short(score)} (${runs} runs)`,
         }),
         series: [
           {
@@ -194,7 +206,7 @@ const finalFigure = {
     }));
     // Only methods that met the same data and the same attack are compared with each other.
     const best = (row, i) => {
-      const better = NUMBERS[c.final[i]]?.better,
+      const better = betterOf(c, c.final[i]),
         seen = rows
           .filter((other) => other.group.runs[0].setting === row.group.runs[0].setting)
           .map((other) => other.values[i]?.[0])

@@ -1,4 +1,4 @@
-// Accuracy over rounds: everyone, the worst, each flock with its spread, and what happened when.
+// The score over rounds: everyone, the worst, each flock with its spread, and what happened when.
 
 function band(name, rounds, low, high, colour, opacity) {
   const points = rounds
@@ -128,11 +128,12 @@ function turningLines(run) {
 const accuracyFigure = {
   id: "accuracy",
   title: "Accuracy over rounds",
+  titled: (run) => `${run.score.title[0].toUpperCase()}${run.score.title.slice(1)} over rounds`,
   wide: true,
-  has: (run) => hasNumbers(run.facts.accuracy),
+  has: (run) => hasNumbers(scoreFact(run)),
   note: (run) =>
     [
-      "Mean over clients, each tested on its own data",
+      run.score.better === "lower" ? "Lower is better. Mean over clients" : "Mean over clients, each tested on its own data",
       flockSeries(run).length ? ", and of each flock" : "",
       "; shades reach from the 10th to the 90th percentile of clients. Dots below are events.",
     ].join(""),
@@ -147,10 +148,10 @@ const accuracyFigure = {
   draw(card, run) {
     const rounds = run.rounds,
       lanes = eventLanes(run),
-      facts = run.facts,
+      mean = scoreFact(run),
       flocks = flockSeries(run);
     const top = Math.max(
-      ...[facts.accuracy, facts.accuracy_p90 || [], ...(run.flocks?.curves || []).map((curve) => curve.high)]
+      ...[mean, scoreFact(run, "p90") || [], ...(run.flocks?.curves || []).map((curve) => curve.high)]
         .flat()
         .map((value) => value ?? 0),
     );
@@ -159,7 +160,7 @@ const accuracyFigure = {
       height = (SMALL() ? 330 : 420) + lanes.length * lane;
     const left = lanes.length ? (SMALL() ? 92 : 118) : 52,
       below = lanes.length * lane + 58 + (rounds.length > 60 ? 34 : 0);
-    const all = line("all clients", rounds, facts.accuracy, css("ink"), {
+    const all = line("all clients", rounds, mean, css("ink"), {
       lineStyle: { width: 2.6, color: css("ink") },
       z: 4,
     });
@@ -171,16 +172,16 @@ const accuracyFigure = {
         : bands(
             "all clients",
             rounds,
-            facts.accuracy_p10 || none,
-            facts.accuracy_p90 || none,
+            scoreFact(run, "p10") || none,
+            scoreFact(run, "p90") || none,
             css("accent"),
             0.18,
           )),
       ...flocks,
     ];
-    if (facts.accuracy_worst)
+    if (scoreFact(run, "worst"))
       series.push(
-        line("worst client", rounds, facts.accuracy_worst, css("faint"), {
+        line("worst client", rounds, scoreFact(run, "worst"), css("faint"), {
           lineStyle: { type: "dotted", width: 1.6, color: css("faint") },
         }),
       );
@@ -221,7 +222,7 @@ const accuracyFigure = {
         yAxis: [
           axis({
             scale: true,
-            max: Math.min(1, Math.ceil(top * 20 + 0.4) / 20),
+            max: run.score.share ? Math.min(1, Math.ceil(top * 20 + 0.4) / 20) : undefined,
             min: (v) => Math.floor(v.min * 10) / 10,
           }),
           axis({

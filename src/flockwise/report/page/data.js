@@ -26,7 +26,7 @@ function level(packed, index) {
     : packed.low + ((packed.high - packed.low) * code) / STEPS;
 }
 
-// Rows of one kind (places, accuracy) by the round they belong to.
+// Rows of one kind (places, scores) by the round they belong to.
 function rowAt(rounds, round) {
   let low = 0,
     high = rounds.length - 1,
@@ -60,17 +60,35 @@ function lastPlaces(run) {
   return placesAt(run, Infinity);
 }
 
-function accuracyAt(run, row, client) {
-  return level(run.accuracy.values, row * run.accuracy.values.shape[1] + client);
+function scoreAt(run, row, client) {
+  return level(run.scores.values, row * run.scores.values.shape[1] + client);
 }
 
-// Newest measured accuracy of each client; for one that is set apart, of when it was last tested.
-function lastAccuracies(run) {
-  if (run.accuracy?.latest) return run.accuracy.latest;
-  const rows = run.accuracy ? run.accuracy.rounds.length : 0;
+// How a score is shaded: 0 the worst, 1 the best of its range.
+function goodness(run, value) {
+  const { low, high } = run.scores.values,
+    share = Math.min(Math.max((value - low) / (high - low || 1), 0), 1);
+  return run.score.better === "lower" ? 1 - share : share;
+}
+
+// The key of such a shade, from the worst to the best.
+function scoreKey(run, words) {
+  const { low, high } = run.scores.values;
+  return run.score.better === "lower" ? heatKey(high, low, words) : heatKey(low, high, words);
+}
+
+// A fact of what models are compared by: the mean over clients, or with a suffix another number of it.
+function scoreFact(run, suffix) {
+  return run.facts[suffix ? `${run.score.name}_${suffix}` : run.score.name];
+}
+
+// Newest measured score of each client; for one that is set apart, of when it was last tested.
+function lastScores(run) {
+  if (run.scores?.latest) return run.scores.latest;
+  const rows = run.scores ? run.scores.rounds.length : 0;
   return Array.from({ length: clientCount(run) }, (_, client) => {
     for (let row = rows - 1; row >= Math.max(0, rows - 50); row--) {
-      const value = accuracyAt(run, row, client);
+      const value = scoreAt(run, row, client);
       if (value !== null) return value;
     }
     return null;

@@ -68,7 +68,7 @@ function clientEvents(run, client) {
 function factsOf(run, client) {
   const row = clientRows(run)[client],
     parts = [];
-  const tested = row.accuracy === null ? "" : `, accuracy ${short(row.accuracy)} on its own test data`;
+  const tested = row.score === null ? "" : `, ${run.score.title} ${short(row.score)} on its own test data`;
   parts.push(`Now: ${row.placeName}${tested}.`);
   if (row.truth !== null)
     parts.push(
@@ -111,7 +111,7 @@ function openClient(run, client) {
   details.client = client;
   details.chart?.dispose();
   const place = lastPlaces(run)[client],
-    box = el("div", { class: "plot", role: "img", "aria-label": "Accuracy of this client over rounds" });
+    box = el("div", { class: "plot", role: "img", "aria-label": `${run.score.title} of this client over rounds` });
   box.style.height = "210px";
   const happened = clientEvents(run, client).slice(-40);
   details.body.replaceChildren(
@@ -150,8 +150,8 @@ function openClient(run, client) {
 }
 
 function clientOption(run, client) {
-  const rounds = run.accuracy ? run.accuracy.rounds : [];
-  const own = rounds.map((_, row) => accuracyAt(run, row, client));
+  const rounds = run.scores ? run.scores.rounds : [];
+  const own = rounds.map((_, row) => scoreAt(run, row, client));
   const moves = history(run, client)
     .slice(1)
     .map((step) => ({ xAxis: step.round, lineStyle: { color: placeColour(step.place), type: "dashed" } }))
@@ -168,7 +168,7 @@ function clientOption(run, client) {
     tooltip: tip({ trigger: "axis", formatter: axisTip }),
     series: [
       mine,
-      line("all clients", run.rounds, run.facts.accuracy || [], css("faint"), {
+      line("all clients", run.rounds, scoreFact(run) || [], css("faint"), {
         lineStyle: { width: 1.5, color: css("faint"), type: "dashed" },
       }),
     ],

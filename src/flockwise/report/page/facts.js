@@ -9,11 +9,8 @@ function factMeaning(name) {
 }
 const QUALITY = ["ari", "purity", "modularity", "silhouette"];
 const DETECTION = ["detection_precision", "detection_recall"];
+const OF_SCORE = ["", "_worst", "_p10", "_p90"];
 const TAKEN = [
-  "accuracy",
-  "accuracy_worst",
-  "accuracy_p10",
-  "accuracy_p90",
   "alpha_cross",
   "alpha_threshold",
   "feature",
@@ -97,8 +94,9 @@ const detectionFigure = factFigure(
 );
 
 function otherFacts(run) {
+  const taken = [...TAKEN, ...OF_SCORE.map((suffix) => run.score.name + suffix)];
   return Object.keys(run.facts)
-    .filter((name) => !TAKEN.includes(name) && !/^(sse|groups)_/.test(name) && hasNumbers(run.facts[name]))
+    .filter((name) => !taken.includes(name) && !/^(sse|groups)_/.test(name) && hasNumbers(run.facts[name]))
     .slice(0, 40);
 }
 

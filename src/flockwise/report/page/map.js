@@ -13,7 +13,7 @@ const mapFigure = {
     const run = card.data,
       ways = [
         ["flock", "flock"],
-        ["accuracy", "accuracy"],
+        ["score", run.score.title],
       ];
     if ((run.clients.truth || []).some((truth) => truth !== null)) ways.splice(1, 0, ["truth", "truth"]);
     if ((run.clients.attacker || []).some(Boolean)) ways.push(["attacker", "attacker"]);
@@ -39,7 +39,7 @@ const mapFigure = {
     const page = run.maps[card.slide()],
       by = card.state.by,
       places = placesAt(run, page.round),
-      now = lastAccuracies(run);
+      now = lastScores(run);
     const groups = new Map(),
       size = page.x.length > 400 ? 7 : 11;
     page.x.forEach((x, i) => {
@@ -55,8 +55,8 @@ const mapFigure = {
             ? run.clients.attacker[i]
               ? ["attacker", flockColour(5), 1]
               : ["honest", flockColour(0), 0]
-            : by === "accuracy"
-              ? ["accuracy", null, 0]
+            : by === "score"
+              ? [run.score.title, null, 0]
               : [placeName(places[i]), placeColour(places[i]), places[i] < 0 ? 1000 - places[i] : places[i]];
       if (!groups.has(name)) groups.set(name, { name, colour, order, data: [] });
       const share = now[i];
@@ -64,7 +64,9 @@ const mapFigure = {
         value: [x, page.y[i]],
         client: i,
         itemStyle:
-          by === "accuracy" ? { color: share === null ? css("unplaced") : rgb(heat(share)) } : undefined,
+          by === "score"
+            ? { color: share === null ? css("unplaced") : rgb(heat(goodness(run, share))) }
+             : undefined,
       });
     });
     const sorted = [...groups.values()].sort((a, b) => a.order - b.order);
@@ -84,21 +86,21 @@ const mapFigure = {
     plot(
       card,
       {
-        legend: legend({ show: by !== "accuracy", icon: undefined, data: sorted.map((one) => one.name) }),
+        legend: legend({ show: by !== "score", icon: undefined, data: sorted.map((one) => one.name) }),
         grid: { left: 8, right: 8, top: 40, bottom: 8 },
         xAxis: axis({ ...bare, ...limits(page.x) }),
         yAxis: axis({ ...bare, ...limits(page.y) }),
         tooltip: tip({
           formatter({ data: { client } }) {
             const name = clientName(run, client).slice(0, 60);
-            return `${name}\n${placeName(places[client])}, accuracy ${short(now[client])}`;
+            return `${name}\n${placeName(places[client])}, ${run.score.title} ${short(now[client])}`;
           },
         }),
         series: sorted.map((one) => ({
           type: "scatter",
           name: one.name,
           data: one.data,
-          symbol: by === "accuracy" ? "circle" : SYMBOLS[Math.abs(one.order) % 4],
+          symbol: by === "score" ? "circle" : SYMBOLS[Math.abs(one.order) % 4],
           symbolSize: size,
           itemStyle: {
             color: one.colour || css("accent"),
@@ -110,7 +112,7 @@ const mapFigure = {
       },
       SMALL() ? 360 : 480,
     );
-    keyLine(card, by === "accuracy" ? [heatKey(0, 1, "accuracy now")] : []);
+    keyLine(card, by === "score" ? [scoreKey(run, `${run.score.title} now`)] : []);
     card.chart.off("click");
     card.chart.on("click", (p) => {
       if (p.data && p.data.client !== undefined) openClient(run, p.data.client);

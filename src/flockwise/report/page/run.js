@@ -64,16 +64,16 @@ function contents() {
 
 function headlineNumbers(run) {
   const h = run.headline,
-    gain = h.before !== null && h.before !== undefined && h.accuracy !== null ? h.accuracy - h.before : null;
+    gain = h.before !== null && h.before !== undefined && h.score !== null ? h.score - h.before : null;
   return [
     [
-      "accuracy",
-      short(h.accuracy),
+      run.score.title,
+      short(h.score),
       gain === null
         ? "mean over clients"
         : `${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(3)} since round ${h.turn}`,
     ],
-    ["worst client", short(h.worst), "lowest accuracy"],
+    ["worst client", short(h.worst), `${run.score.better === "lower" ? "highest" : "lowest"} ${run.score.title}`],
     ["flocks", short(h.flocks), h.turn && h.flocks > 1 ? `first in round ${h.turn}` : ""],
     [
       "ARI",

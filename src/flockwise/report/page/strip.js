@@ -31,7 +31,7 @@ const stripFigure = {
       "by",
       [
         ["flock", "flock"],
-        ["accuracy", "accuracy"],
+        ["score", card.data.score.title],
       ],
       "Colour by",
     );
@@ -47,8 +47,8 @@ const stripFigure = {
   draw(card, run) {
     const order = ordered(run),
       last = lastPlaces(run),
-      byAccuracy = card.state.by === "accuracy" && run.accuracy && run.accuracy.rounds.length;
-    const rounds = byAccuracy ? run.accuracy.rounds : run.places.rounds;
+      byScore = card.state.by === "score" && run.scores && run.scores.rounds.length;
+    const rounds = byScore ? run.scores.rounds : run.places.rounds;
     const known = new Map();
     const colourOf = (place) => known.get(place) || known.set(place, parsed(placeColour(place))).get(place);
     const heats = Array.from({ length: 251 }, (_, i) => heat(i / 250));
@@ -59,23 +59,23 @@ const stripFigure = {
       left: order.map((client) => placeColour(last[client])),
       words: card.note.textContent,
       colour(row, column) {
-        if (!byAccuracy) return colourOf(placeAt(run, column, order[row]));
-        const value = accuracyAt(run, column, order[row]);
-        return value === null ? null : heats[Math.round(value * 250)];
+        if (!byScore) return colourOf(placeAt(run, column, order[row]));
+        const value = scoreAt(run, column, order[row]);
+        return value === null ? null : heats[Math.round(goodness(run, value) * 250)];
       },
       say(row, column) {
         const client = order[row],
           round = rounds[column],
           at = rowAt(run.places.rounds, round);
-        const tested = run.accuracy ? rowAt(run.accuracy.rounds, round) : -1;
-        const accuracy = tested >= 0 ? `\naccuracy ${short(accuracyAt(run, tested, client))}` : "";
+        const tested = run.scores ? rowAt(run.scores.rounds, round) : -1;
+        const score = tested >= 0 ? `\n${run.score.title} ${short(scoreAt(run, tested, client))}` : "";
         const place = placeName(placeAt(run, at, client));
-        return `${clientName(run, client)}\nround ${round}: ${place}${accuracy}`;
+        return `${clientName(run, client)}\nround ${round}: ${place}${score}`;
       },
       pick: (row) => openClient(run, order[row]),
     });
     const all = new Set();
     for (const code of unpack(run.places.codes)) all.add(code + CONFIRMED);
-    keyLine(card, byAccuracy ? [heatKey(0, 1, "accuracy")] : placeKeys([...all]));
+    keyLine(card, byScore ? [scoreKey(run, run.score.title)] : placeKeys([...all]));
   },
 };

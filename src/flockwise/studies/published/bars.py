@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from flockwise.config.sections import Section
 from flockwise.errors import ConfigError
-from flockwise.options import validated
+from flockwise.options import named, validated
 from flockwise.studies.statistics import LEVEL
 
 Unit = Literal["percent", "share", "number"]
@@ -77,37 +77,40 @@ class Bar:
         return float(stdtrit(count - 1, 1 - LEVEL / 2)) * self.spread / math.sqrt(count)
 
 
-class _File(Section):
-    published: list[Block] = Field(default_factory=list)
-    formerly: dict[str, str] = Field(
-        default_factory=dict,
-        description="what results of the older format call numbers: what they are called now",
-    )
-
-
 def read_bars(folder: Path) -> list[Bar]:
     """Every published number of a study's folder; none where it has no published.toml."""
     path = folder / "published.toml"
-    blocks = read_checked(_File, path).published if path.is_file() else []
-    return [bar for block in blocks for bar in _bars(block, path)]
+    return [bar for block in read_items(Block, path, "published", "formerly") for bar in _bars(block, path)]
 
 
 def former_names(folder: Path) -> dict[str, str]:
-    """What older results of a study call its numbers."""
+    """What older results of a study call its numbers: what they are called now."""
     path = folder / "published.toml"
-    return dict(read_checked(_File, path).formerly) if path.is_file() else {}
+    names = _content(path).get("formerly", {}) if path.is_file() else {}
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise ConfigError(f"{path}: formerly: must be names, such as {{old = 'new'}}")
+    return names
 
 
-def read_checked(kind: type[M], path: Path) -> M:
-    """A TOML file with what is wrong in it told in a line."""
+def read_items(kind: type[M], path: Path, key: str, *others: str) -> list[M]:
+    """The entries of a TOML file that is a list of them; none without the file, and what is wrong told with its number."""
+    content = _content(path) if path.is_file() else {}
+    for unknown in content.keys() - {key, *others}:
+        raise ConfigError(f"{path}: {named(unknown)}: unknown; a file of [[{key}]]")
+    items = content.get(key, [])
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise ConfigError(f"{path}: {key}: must be a list of tables, [[{key}]]")
     try:
-        content: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
-    try:
-        return validated(kind, content)
+        return [validated(kind, item, f"{key} {number}, ") for number, item in enumerate(items, start=1)]
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
 
 
 def _bars(block: Block, path: Path) -> Iterator[Bar]:

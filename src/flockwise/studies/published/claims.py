@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import Field
 
 from flockwise.config.sections import Section
-from flockwise.studies.published.bars import read_checked
+from flockwise.studies.published.bars import read_items
 from flockwise.studies.published.comparisons import (
     FAILS,
     HOLDS,
@@ -47,10 +47,6 @@ class Claim(Section):
     note: str = ""
 
 
-class _File(Section):
-    claims: list[Claim] = Field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class Judged:
     """A claim with its verdict and the comparisons behind it."""
@@ -86,8 +82,7 @@ class Judged:
 
 def read_claims(folder: Path) -> list[Claim]:
     """The claims of a study's folder; none where it has no claims.toml."""
-    path = folder / "claims.toml"
-    return read_checked(_File, path).claims if path.is_file() else []
+    return read_items(Claim, folder / "claims.toml", "claims")
 
 
 def judge(claim: Claim, measured: Measured) -> Judged:

@@ -62,44 +62,38 @@ def beside(
     y_range: tuple[float, float] | None = None,
 ) -> Picture:  # fmt: skip
     """Lines of ours with their name; hollow dots of the same colour are published. `y_range` cuts off the rest."""
-    lines = [
-        (name, _inside(ours, y_range), _inside(published, y_range))
-        for name, ours, published in _distinct(lines)
+    drawn = [
+        (names, _inside(ours, y_range), _inside(points, y_range)) for names, ours, points in _distinct(lines)
     ]
-    everything = [point for _, ours, published in lines for point in (*ours, *published)]
+    everything = [point for _, ours, published in drawn for point in (*ours, *published)]
     xs = [x for x, _ in everything] or [0.0, 1.0]
     across = (min(xs), max(max(xs), min(xs) + 1e-9))
     up = y_range or reach(y for _, y in everything)
     place, picture = _placing(across, up), _framed(title, x_label, y_label)
     _axes(picture, place, across, up)
-    for number, (name, ours, published) in enumerate(lines):
+    at = TOP
+    for number, (names, ours, published) in enumerate(drawn):
         colour = HUES[number % len(HUES)]
         spots = [place(x, y) for x, y in ours]
         picture.add(Polyline(spots, colour, 2.0))
         picture.add(*(Circle(x, y, 3, colour) for x, y in spots if len(spots) <= 12))
         picture.add(*(Circle(*place(x, y), 4.5, PAPER, colour, 1.5) for x, y in published))
-        top = TOP + 18 * number
-        picture.add(Rect(WIDTH - RIGHT + 14, top, 10, 10, colour), Text(WIDTH - RIGHT + 29, top + 9, name))
-    if any(published for _, _, published in lines):
-        top = TOP + 18 * len(lines) + 5
-        picture.add(
-            Circle(WIDTH - RIGHT + 19, top, 4.5, PAPER, INK, 1.5),
-            Text(WIDTH - RIGHT + 29, top + 4, "published"),
-        )
+        for name in names:
+            picture.add(Rect(WIDTH - RIGHT + 14, at, 10, 10, colour), Text(WIDTH - RIGHT + 29, at + 9, name))
+            at += 18
+    if any(published for _, _, published in drawn):
+        picture.add(Circle(WIDTH - RIGHT + 19, at + 5, 4.5, PAPER, INK, 1.5))
+        picture.add(Text(WIDTH - RIGHT + 29, at + 9, "published"))
     return picture
 
 
-def _distinct(lines: Sequence[tuple[str, Points, Points]]) -> list[tuple[str, Points, Points]]:
+def _distinct(lines: Sequence[tuple[str, Points, Points]]) -> list[tuple[list[str], Points, Points]]:
     """Lines that would hide each other are one, with all their names."""
     same: dict[tuple[tuple[float, float], ...], list[tuple[str, Points]]] = {}
     for name, ours, published in lines:
         same.setdefault(tuple(ours), []).append((name, published))
     return [
-        (
-            " = ".join(name for name, _ in those),
-            list(ours),
-            [point for _, points in those for point in points],
-        )
+        ([name for name, _ in those], ours, [point for _, points in those for point in points])
         for ours, those in same.items()
     ]
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from flockwise.config.sections import Section
 from flockwise.pictures import heat_map
-from flockwise.studies.published.bars import read_checked
+from flockwise.studies.published.bars import read_items
 from flockwise.studies.published.drawing import against, beside
 from flockwise.studies.published.measured import Measured
 from flockwise.studies.published.verdicts import Row
@@ -47,14 +47,9 @@ class Figure(Section):
     high: float | None = None
 
 
-class _File(Section):
-    figures: list[Figure] = Field(default_factory=list)
-
-
 def read_figures(folder: Path) -> list[Figure]:
     """The figures of a study's folder; none where it has no figures.toml."""
-    path = folder / "figures.toml"
-    return read_checked(_File, path).figures if path.is_file() else []
+    return read_items(Figure, folder / "figures.toml", "figures")
 
 
 def draw(figure: Figure, measured: Measured, rows: Sequence[Row]) -> str | None:

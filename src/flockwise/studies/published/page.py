@@ -38,10 +38,11 @@ def page(publication: Publication, drawn: dict[str, str]) -> str:
     parts += [_image(first, publication), ""] if first else []
     parts += ["## What the paper says", "", *tables.claims(publication.claims), ""]
     parts += [_with_history(publication), ""]
-    parts += ["## How open settings were read", "", *readings.told(publication.readings), ""]
+    told = readings.told(publication.readings)
+    parts += ["## How open settings were read", "", *told, ""] if told else []
     full = [f for f in publication.figures if drawn.get(f.name) == "full" and f is not first]
     parts += ["## Figures", "", *(f"{_image(f, publication)}\n" for f in full)] if full else []
-    parts += ["## The paper's setting (`--scale full`)", "", *tables.details(publication.rows)]
+    parts += [f"## Every number{_scale(publication)}", "", *tables.details(publication.rows)]
     if publication.short_rows:
         parts += [f"Appendix: [reduced scale]({publication.name}/short.md), without verdicts."]
     return "\n".join(parts).rstrip() + "\n"
@@ -52,16 +53,22 @@ def _made(publication: Publication) -> str:
     unknown = sum(result.commit == "unknown" for result in results)
     seeds = sorted({result.seed for result in results})
     told = ", ".join(map(str, seeds)) or "none"
-    return (
-        f"Made by `flockwise paper {publication.name}` from the files in `papers/{publication.name}/results`, which are "
-        f"never edited: {len(results)} at full, seeds {told}; {unknown} of them are from before results named their commit "
-        "(commit unknown)."
+    older = (
+        f"; {unknown} of them are from before results named their commit (commit unknown)" if unknown else ""
     )
+    return (
+        f"Made by `{publication.command}` from the files in `{publication.where}`, which are never edited: "
+        f"{len(results)}{_scale(publication)}, seeds {told}{older}."
+    )
+
+
+def _scale(publication: Publication) -> str:
+    return f" at {publication.scale}" if publication.scale else ""
 
 
 def _with_history(publication: Publication) -> str:
     """The prose, and below its first part the numbers that changed."""
-    changed = history.told(publication.made, "full", publication.full)
+    changed = history.told(publication.made, publication.scale, publication.full)
     if not changed:
         return publication.prose
     first, heading, rest = publication.prose.partition("\n\n## ")
@@ -83,13 +90,12 @@ def appendix(publication: Publication, figures: list[Figure]) -> str:
 
 def _drawn(figure: Figure, publication: Publication, pages: Path) -> str:
     """The scale it was drawn from: full, or short where there is nothing at full; empty if it was not drawn."""
-    for scale, measured, rows in (
-        ("full", publication.full, publication.rows),
-        ("short", publication.short, publication.short_rows),
+    reduced = figure.model_copy(update={"title": f"{figure.title} (reduced scale)"})
+    for scale, drawing, measured, rows in (
+        ("full", figure, publication.full, publication.rows),
+        ("short", reduced, publication.short, []),  # what was published is not of this scale
     ):
-        if figure.kind == "published" and scale == "short":
-            continue
-        content = draw(figure, measured, rows)
+        content = draw(drawing, measured, rows)
         if content is not None:
             file = pages / publication.name / f"{figure.name}.svg"
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,11 @@
 """A paper beside our study of it: all that its folder says, and what was measured."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from flockwise.studies.handle import Study
 from flockwise.studies.published.bars import Bar, read_bars
 from flockwise.studies.published.claims import ORDER, Claim, Judged, judge, read_claims
 from flockwise.studies.published.figures import Figure, read_figures
@@ -22,7 +23,10 @@ class Publication:
     said: Path  # the folder of its study file
     made: Path  # the folder of its results
     full: Measured
-    short: Measured
+    short: Measured = field(default_factory=lambda: Measured((), ()))
+    scale: str = ""  # of `full`, as the study calls it
+    command: str = ""  # what makes it
+    where: str = "results"  # the results lie, as the page says it
 
     @cached_property
     def bars(self) -> list[Bar]:
@@ -65,3 +69,13 @@ class Publication:
         """What a person wrote about it, as Markdown."""
         path = self.said / "page.md"
         return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
+
+
+def publication_of(study: Study) -> Publication | None:
+    """A study beside what its folder says was published; None where it says nothing."""
+    if not any((study.directory / name).is_file() for name in ("published.toml", "claims.toml")):
+        return None
+    measured = Measured(tuple(study.cells), tuple(study.results))
+    title = study.file.title or study.file.name
+    return Publication(study.file.name, title, study.directory, study.folder, measured, scale=study.scale,
+                       command=study.command, where=f"{study.folder.name}/results")  # fmt: skip

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import Field
 
 from flockwise.config.sections import Section
-from flockwise.studies.published.bars import read_checked
+from flockwise.studies.published.bars import read_items
 
 
 class Try(Section):
@@ -25,14 +25,9 @@ class Reading(Section):
     tried: list[Try] = Field(default_factory=list)
 
 
-class _File(Section):
-    readings: list[Reading] = Field(default_factory=list)
-
-
 def read_readings(folder: Path) -> list[Reading]:
     """The readings of a study's folder; none where it has no readings.toml."""
-    path = folder / "readings.toml"
-    return read_checked(_File, path).readings if path.is_file() else []
+    return read_items(Reading, folder / "readings.toml", "readings")
 
 
 def told(readings: list[Reading]) -> list[str]:

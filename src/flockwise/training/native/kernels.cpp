@@ -13,16 +13,18 @@ struct Settings {
 
 int flockwise_lanes() { return LANES; }
 
-// Train `vector` in place; orders is [epochs][samples]. Returns 1 if memory runs out, else 0.
+// Train `vector` in place; orders is [epochs][samples], rates has the learning rate of each step, or is null where
+// all have the same. Returns 1 if memory runs out, else 0.
 int flockwise_train(const LayerSpec* specs, int64_t count, const Settings* settings, float* vector,
-                    const float* x, const int64_t* y, const int64_t* orders, double* mean_loss) try {
+                    const float* x, const int64_t* y, const int64_t* orders, const double* rates,
+                    double* mean_loss) try {
   const Settings& s = *settings;
   Network network(specs, count, s.batch);
   network.write(vector);
   const bool plain = s.momentum == 0 && s.decay == 0 && s.proximal == 0;
   Buffer<float> received(plain ? 0 : network.size()), velocity(plain ? 0 : network.size());
   if (!plain) std::memcpy(received, network.parameters(), network.size() * sizeof(float));
-  const Update update{network.parameters(), received,          velocity,          float(s.rate),
+  Update update{network.parameters(), received,          velocity,          float(s.rate),
                       float(s.momentum),    float(s.decay), float(s.proximal), plain};
   std::vector<const float*> rows(s.batch);
   double loss = 0;
@@ -35,6 +37,7 @@ int flockwise_train(const LayerSpec* specs, int64_t count, const Settings* setti
       for (int64_t b = 0; b < batch; b++)
         loss += cross_entropy(logits + b * network.logits_stride(), network.classes(), y[order[b]],
                               1.0f / float(batch), epoch + 1 == s.epochs);
+      if (rates) update.rate = float(*rates++);
       network.backward(batch, update);
     }
   network.read(vector);

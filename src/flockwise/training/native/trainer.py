@@ -8,7 +8,7 @@ from torch import nn
 
 from flockwise.errors import EngineError, InputError
 from flockwise.models.layout import Layout
-from flockwise.training.inputs import as_array, check_lengths, check_orders, check_samples
+from flockwise.training.inputs import accuracies, as_array, check_lengths, check_orders, check_samples
 from flockwise.training.memory import keep_freed_memory
 from flockwise.training.native.loading import load_kernels
 from flockwise.training.native.match import match
@@ -27,6 +27,18 @@ class _Settings(ctypes.Structure):
     ]
 
 
+def unfit_recipe(recipe: Recipe) -> str | None:
+    """Why the kernels cannot follow a recipe; None if they can."""
+    if recipe.optimizer != "sgd":
+        name = {"adam": "Adam", "adamw": "AdamW"}.get(recipe.optimizer, "an own optimiser")
+        return f"optimizer = {recipe.optimizer!r}: the kernels descend along the gradient; {name}'s steps are torch's"
+    if recipe.augment is not None:
+        return "augment: the kernels take a client's samples as they are"
+    if recipe.clip is not None:
+        return f"clip = {recipe.clip:g}: the kernels step where a gradient comes into being, before its length is known"
+    return None
+
+
 class NativeTrainer:
     """Trains models of one architecture in C++; see `Trainer` for the contract.
 
@@ -41,7 +53,7 @@ class NativeTrainer:
         self._library, self.instructions = load_kernels()
         self._size = Layout.of(module).size
         self._sample_shape = tuple(sample_shape)
-        self._classes = int(self._specs[-1][4])
+        self.classes = int(self._specs[-1][4])
 
     def train(
         self, vector: Vector, x: Samples, y: Classes, orders: Orders, recipe: Recipe
@@ -49,24 +61,25 @@ class NativeTrainer:
         """See `Trainer.train`."""
         samples, classes = self._check(vector, x, y)
         check_orders(orders, len(y), recipe)
-        if recipe.optimizer != "sgd":
-            raise InputError(
-                f"optimizer = {recipe.optimizer!r}: the compiled kernels know sgd alone; use GenericTrainer"
-            )
+        unfit = unfit_recipe(recipe)
+        if unfit:
+            raise InputError(f"{unfit}; use GenericTrainer")
         result = np.array(vector, dtype=np.float32, order="C")
         settings = _Settings(
             recipe.epochs,
             len(y),
             samples[0].size,
             min(recipe.batch_size, len(y)),
-            recipe.learning_rate,
+            recipe.rate,
             recipe.momentum,
             recipe.weight_decay,
             recipe.proximal,
         )
         loss = ctypes.c_double()
         order = np.ascontiguousarray(orders, dtype=np.int64)
-        self._call("flockwise_train", settings, result, samples, classes, order, ctypes.byref(loss))
+        factors = recipe.factors(recipe.epochs * -(-len(y) // settings.batch))
+        rates = np.zeros(0) if factors is None else recipe.rate * np.array(factors)
+        self._call("flockwise_train", settings, result, samples, classes, order, rates, ctypes.byref(loss))
         return result, loss.value
 
     def losses(self, vector: Vector, x: Samples, y: Classes) -> tuple[float, int]:
@@ -88,14 +101,20 @@ class NativeTrainer:
         self._call("flockwise_evaluate", settings, model, samples, classes, parts, clients, losses, correct)
         return losses, correct
 
+    def measures(
+        self, vector: Vector, x: Samples, y: Classes, lengths: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """See `Trainer.measures`."""
+        return accuracies(*self.losses_each(vector, x, y, lengths), lengths)
+
     def _check(self, vector: Vector, x: Samples, y: Classes) -> tuple[NDArray, NDArray]:
         check_samples(x, y, self._sample_shape)
         if vector.shape != (self._size,):
             raise InputError(f"vector of shape {vector.shape}: this model needs ({self._size},)")
         classes = as_array(y, np.int64)
-        if classes.min() < 0 or classes.max() >= self._classes:
+        if classes.min() < 0 or classes.max() >= self.classes:
             raise InputError(
-                f"y reaches from {classes.min()} to {classes.max()}: must be 0 to {self._classes - 1}"
+                f"y reaches from {classes.min()} to {classes.max()}: must be 0 to {self.classes - 1}"
             )
         return as_array(x, np.float32), classes
 
@@ -108,4 +127,4 @@ class NativeTrainer:
 
 def _pointer(array: NDArray) -> ctypes.c_void_p:
     # array.ctypes.data is the same number at three times the price
-    return ctypes.c_void_p(array.__array_interface__["data"][0])
+    return ctypes.c_void_p(array.__array_interface__["data"][0] if array.size else None)

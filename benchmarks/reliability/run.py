@@ -1,0 +1,97 @@
+"""Run the tests behind the promises and keep the counts: `make reliability`.
+
+    python benchmarks/reliability/run.py [--rows 1,11] [--times 20] [--again]
+
+Each row is a file in results/, written when the row is done, so that a stop loses one row at most; rows that have a
+result of this commit and of as many examples are skipped, unless --again. A result is never edited: another run is
+another file.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from flockwise.studies.surroundings import surroundings
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+RESULTS = HERE / "results"
+
+
+def rows() -> list[dict[str, Any]]:
+    """The rows as the file has them, numbered from 1."""
+    found = tomllib.loads((HERE / "rows.toml").read_text())["row"]
+    return [{"row": number, **row} for number, row in enumerate(found, start=1)]
+
+
+def results() -> list[dict[str, Any]]:
+    """All counts on record, in the order they were made."""
+    found = [json.loads(path.read_text()) for path in RESULTS.glob("row-*.json")]
+    return sorted(found, key=lambda result: (result["row"], result["date"]))
+
+
+def run(row: dict[str, Any], times: int) -> dict[str, Any]:
+    """Run a row's tests and count."""
+    with tempfile.TemporaryDirectory() as folder:
+        tally = Path(folder) / "tally.json"
+        command = [
+            sys.executable, "-m", "pytest", "-q", "-p", "tally", "-p", "no:cacheprovider", "--tally", str(tally),
+            "--times", str(times), *row["tests"],
+        ]  # fmt: skip
+        began = time.perf_counter()
+        path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+        subprocess.run(
+            command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=False
+        )
+        counts = json.loads(tally.read_text()) if tally.exists() else {}
+    tried = {name: one for name, one in counts.items() if one["outcome"] not in ("skipped", "not run")}
+    return {
+        "row": row["row"], "times": times,
+        "total": sum(one["cases"] for one in tried.values()),
+        "passed": sum(one["cases"] for one in tried.values() if one["outcome"] == "passed"),
+        "failed": sorted(name for name, one in tried.items() if one["outcome"] != "passed"),
+        "skipped": sorted(name for name, one in counts.items() if one["outcome"] == "skipped"),
+        "seconds": round(time.perf_counter() - began, 1),
+        "command": f"python benchmarks/reliability/run.py --rows {row['row']} --times {times}",
+        **surroundings(1),
+    }  # fmt: skip
+
+
+def main() -> int:
+    """Run what is missing; the number of rows with a failure."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", default="", help="only these, such as 1,11")
+    parser.add_argument("--times", type=int, default=1, help="as many examples as usual; 20 for a release")
+    parser.add_argument("--again", action="store_true")
+    chosen = parser.parse_args()
+    wanted = {int(number) for number in chosen.rows.split(",") if number}
+    done = {(found["row"], found["times"], found["commit"]) for found in results()}
+    commit, wrong = surroundings(1)["commit"], 0
+    RESULTS.mkdir(exist_ok=True)
+    for row in rows():
+        if wanted and row["row"] not in wanted:
+            continue
+        if (row["row"], chosen.times, commit) in done and not chosen.again:
+            continue
+        found = run(row, chosen.times)
+        stamp = found["date"].replace(":", "").replace("-", "")
+        (RESULTS / f"row-{row['row']:02}-{stamp}.json").write_text(json.dumps(found, indent=1) + "\n")
+        wrong += found["passed"] != found["total"] or not found["total"]
+        print(
+            f"{row['row']:2}  {found['passed']}/{found['total']}  {row['threat']}  ({found['seconds']} s)",
+            flush=True,
+        )
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))

@@ -1,0 +1,1 @@
+"""Layers of models, in torch: looked into only when a model is made."""

@@ -1,0 +1,134 @@
+"""Month after month: a new run from the flock models and the memory of another, with new data and other clients."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flockwise.config import Config, parse_config
+from flockwise.data import Federation
+from flockwise.engine import Engine, Opener
+from flockwise.errors import ConfigError, InputError
+from flockwise.runs.assembly import Brought, assemble
+from flockwise.runs.data_check import checked_data
+from flockwise.runs.handle import Run, open_run
+from flockwise.runs.matching import Match, matched
+from flockwise.runs.objects import federated_sections
+from flockwise.runs.recorded_config import config_of_run
+from flockwise.runs.runner import (
+    Callback,
+    about_data,
+    ended,
+    environment,
+    kept_by_clients,
+    loop_of,
+    new_run_path,
+    policy_of,
+    told_clients,
+)  # fmt: skip
+from flockwise.runs.sample_shape import refuse_other_samples
+from flockwise.runs.settling import begin, give_back, settle, who_came
+from flockwise.stages.method import Method
+from flockwise.stages.other_clients import for_clients
+from flockwise.stages.state import State
+from flockwise.store import create_run
+from flockwise.store.checkpoint import state_of
+from flockwise.store.damage import refuse_damage
+from flockwise.types import Clients
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from flockwise.attacks import Attack
+    from flockwise.tasks import Task
+    from flockwise.training import Recipe
+
+FOLLOW = 0.1  # how much better a known client must do in another flock to move there
+
+
+def continue_run(
+    path: str | Path, clients: Federation | None = None, *, more: int | None = None, overrides: Iterable[str] = (),
+    match: Match = "name", follow: float | None = FOLLOW, at: int | None = None, out: str | Path | None = None,
+    data: str | Path | None = None, model: "nn.Module | Callable[..., nn.Module] | None" = None,
+    method: Method | None = None, attack: "Attack | None" = None, engine: Engine | Opener | None = None,
+    training: "Recipe | None" = None, task: "Task | None" = None,
+    on_round: Callback | None = None, stop: Callable[[], bool] = lambda: False,
+) -> Run:  # fmt: skip
+    """Start a new run from the flock models and the memory of another: next month's data, new clients, fewer clients.
+
+        february = continue_run("runs/january", clients, more=20, out="runs/february")
+
+    Clients are who they were by `match`: their name, or their number. Those that are new join the flock whose model does
+    best on their validation data; a known one moves if it does better elsewhere by `follow` (None: all stay). Rounds are
+    counted on, `more` of them: as many as the run before had, if not given. `overrides` change its config, as
+    `data.path=...` or `strategy.name=...`; a module, method or attack that it was given in Python is given again. The
+    other run is only read. The first round on record is its last one: how its models do on the new data, untrained.
+    """
+    parent = open_run(path)
+    refuse_damage(Path(path))
+    saved = parent.checkpoint(at)
+    old = state_of(saved, Path(path))
+    directory = Path(parent.environment.get("directory", "."))
+    config = _config(parent, old.round, clients, model, more, list(overrides), directory)
+    target = Path(out) if out is not None else new_run_path(config)
+    before: Clients = np.zeros(0, np.int64)
+    forgotten: list[str] = []
+
+    def state_for(federation: Federation) -> State:
+        nonlocal before, forgotten
+        refuse_other_samples(parent, federation)
+        before = matched(parent, federation.names, match, old.clients)
+        state, forgotten = for_clients(old, before)
+        return state
+
+    brought = Brought(clients, model, method, attack, engine, training, task)
+    parts = assemble(
+        config, state_for, directory=directory, data=None if data is None else Path(data), brought=brought
+    )
+    try:
+        found = checked_data(parts.federation, config.data.check)
+        about = {
+            **environment(config, directory), **about_data(parts.federation),
+            "parent": str(Path(path).resolve()), "continued_at": old.round,
+        }  # fmt: skip
+        with create_run(target, config.written(), about, policy_of(config)) as writer:
+            told_clients(writer, parts)
+            give_back(parts.engine, kept_by_clients(saved), before)
+            loop = loop_of(config, parts, writer, on_round, stop)
+            events = [*found, *who_came(parent, parts, before, forgotten), *settle(parts, old, follow)]
+            begin(loop, events)
+            loop.run(config.rounds)
+    finally:
+        parts.engine.close()
+    return ended(target)
+
+
+def _config(
+    parent: Run, last: int, clients: Federation | None, model: Any, more: int | None, overrides: list[str],
+    directory: Path,
+) -> Config:  # fmt: skip
+    """The parent's config with what is different now, and with the round to which the new run goes."""
+    before = config_of_run(parent, directory)
+    content: dict[str, Any] = {**parent.config}
+    if clients is not None:
+        content |= federated_sections(clients, before.seed)
+    if model is None and before.model.name == "own":
+        raise InputError(
+            "model: this run's model was given in Python; pass a module of its kind, as model=..."
+        )
+    goals = [said for said in overrides if said.partition("=")[0].strip() == "rounds"]
+    if goals and more is not None:
+        raise ConfigError(f"more = {more}: cannot go with {goals[0]}; leave one of them out")
+    if more is not None and more < 1:
+        raise ConfigError(f"more = {more}: must be at least 1")
+    if not goals:
+        began = parent.environment.get("continued_at", 0)
+        span = (parent.goal or before.rounds) - (began if type(began) is int else 0)
+        overrides = [*overrides, f"rounds={last + (more or max(span, 1))}"]
+    config = parse_config(content, overrides, directory)
+    if config.rounds <= last:
+        raise ConfigError(
+            f"rounds = {config.rounds}: must be above {last}, the round that the run before came to"
+        )
+    return config

@@ -1,0 +1,106 @@
+"""Clients that belong to several flocks at once, each by a share (soft attribution)."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from flockwise.messages import Scores
+from flockwise.stages.attribution import SendsOne
+from flockwise.stages.batch import believed
+from flockwise.stages.centres import kmeans
+from flockwise.stages.place import scoring_plan
+from flockwise.stages.sampling import everyone
+from flockwise.stages.schedule import FOUND, Looked, Schedule
+from flockwise.stages.stage import REPLIES, Round, Setting, Stage, Steps, ask, stage
+from flockwise.stages.state import UNPLACED, Slot, State
+from flockwise.types import Models, Rows
+
+
+class Shares(NamedTuple):
+    """How much every client belongs to each flock; rows sum to one."""
+
+    shares: np.ndarray  # (clients, flocks)
+
+
+_SHARES = Slot("shares", Shares)
+
+
+def shares_of(state: State) -> np.ndarray:
+    """The shares; equal ones of clients that were never asked."""
+    held = _SHARES.get(state)
+    if held is None or held.shares.shape[1] != len(state.models):
+        return np.full((state.clients, len(state.models)), 1 / len(state.models))
+    return held.shares
+
+
+@dataclass(frozen=True)
+class MixedByShares(SendsOne):
+    """A model for each client: the mean of the flocks' models by its shares."""
+
+    def assign(self, state: State, setting: Setting) -> tuple[Models, Rows]:
+        """A row for each client."""
+        mixed = shares_of(state) @ state.models.astype(np.float64)
+        return mixed.astype(np.float32), np.arange(state.clients)
+
+
+def weigh(schedule: Schedule, least: float) -> Stage:
+    """When it is time, all clients say which share of their training samples each flock's model fits best.
+
+    A flock that fits none still gets the share `least`. A client belongs, on the record, to the flock of its largest share.
+    """
+
+    def run(round: Round) -> Steps:
+        if not schedule.looks(round):
+            return round
+        plan = scoring_plan(round, round.state.models, everyone(round))
+        round, scores = yield from ask(round, replace(plan, shares=True))
+        state, shares = round.state, shares_of(round.state).copy()
+        for score in scores:
+            told = _told(score)
+            if told is not None:
+                shares[score.client] = np.maximum(told, least) / np.maximum(told, least).sum()
+        labels = np.where(state.free, shares.argmax(axis=1), UNPLACED)
+        state = _SHARES.put(replace(state, labels=labels), Shares(shares))
+        mixed = float(np.mean(shares.max(axis=1)))
+        return round.noted(facts={"largest_share": mixed}).to(FOUND.put(state, Looked(round.number)))
+
+    return Stage("weigh", run)
+
+
+def _told(score: Scores) -> np.ndarray | None:
+    """A client's shares; all of it to the lowest loss, where it only says losses; None if it says nothing."""
+    if score.shares and sum(score.shares) > 0:
+        return np.array(score.shares)
+    losses = np.array(score.losses)
+    if not np.isfinite(losses).any():
+        return None
+    return np.asarray(
+        np.arange(len(losses)) == np.nanargmin(np.where(np.isfinite(losses), losses, np.nan)), float
+    )
+
+
+def average_by_shares(flocks: int) -> Stage:
+    """Every flock's model is the mean of what this round's clients trained, each as much as it belongs to the flock.
+
+    While there are fewer models, k-means on what the clients trained finds the first ones.
+    """
+
+    def run(round: Round) -> Round:
+        state, batch = round.state, round.replies
+        trained = batch.sent + batch.updates
+        if len(state.models) < flocks <= len(trained):
+            begun = kmeans(trained, flocks, round.setting.seed)
+            rows = [
+                trained[begun == k].mean(axis=0) if (begun == k).any() else trained[0] for k in range(flocks)
+            ]
+            return round.to(replace(state, models=np.stack(rows).astype(np.float32)))
+        models = state.models.copy()
+        believable = believed(batch.weights, round.setting.weight_cap)
+        weights = believable[:, None] * shares_of(state)[batch.clients]
+        for flock, whole in enumerate(weights.sum(axis=0)):
+            if whole > 0:
+                models[flock] = weights[:, flock] / whole @ trained.astype(np.float64)
+        return round.to(replace(state, models=models))
+
+    return stage("average by shares", run, [REPLIES])

@@ -1,0 +1,107 @@
+"""Pages, drawings and the command, from results made up or computed."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from flockwise.cli.app import app
+from flockwise.papers import NAMES, publication
+from flockwise.studies.published.claims import ORDER
+from flockwise.studies.published.overview import headlines, overview
+from flockwise.studies.published.page import RULE, write_page
+from flockwise.studies.published.publication import Publication
+
+RESULTS = Path(__file__).parents[2] / "papers"
+
+
+@pytest.fixture(scope="module")
+def papers() -> dict[str, Publication]:
+    return {name: publication(name, RESULTS) for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_says_the_rule_before_any_number_and_the_claims_against_first(
+    name: str, papers: dict[str, Publication], tmp_path: Path
+) -> None:
+    text = write_page(papers[name], tmp_path).read_text()
+    assert text.index(RULE) < text.index("## What the paper says") < text.index("## Every number at full")
+    verdicts = re.findall(r"^\| \*\*([^*]+)\*\* \|", text, re.MULTILINE)
+    assert len(verdicts) == len(papers[name].written_claims)
+    assert [ORDER.index(verdict) for verdict in verdicts] == sorted(map(ORDER.index, verdicts))
+    for image in re.findall(r"\]\(([^)]+\.svg)\)", text):
+        ElementTree.parse(tmp_path / image)
+    assert "](" + name + "/" in text.partition("## What the paper says")[0]  # one figure first
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_without_a_commit_say_so(name: str, papers: dict[str, Publication], tmp_path: Path) -> None:
+    count = len(papers[name].full.results)
+    assert (
+        f"{count} of them are from before results named their commit"
+        in write_page(papers[name], tmp_path).read_text()
+    )
+
+
+def test_nothing_with_one_seed_is_settled(papers: dict[str, Publication]) -> None:
+    for paper in papers.values():
+        for row in paper.rows:
+            if len(row.values) == 1 and row.bar and row.bar.block.judged:
+                assert row.verdict in ("open", "tells nothing")
+        for one in paper.claims:
+            assert one.verdict not in ("supported", "contradicted") or all(i.seeds > 1 for i in one.instances)
+
+
+def test_one_run_in_many_rows_counts_once(papers: dict[str, Publication]) -> None:
+    rows = [row for row in papers["fl-hc"].rows if row.table == "V" and row.bar and row.values]
+    assert len({row.outcome for row in rows}) == 2  # the four groups, and L1 with single linkage
+    krum = [row for row in papers["mini-fl"].rows if "1.0 " in row.cell and row.cell.endswith(" mini-krum")]
+    attacked = {row.outcome for row in krum if "no attack" not in row.cell}
+    assert len(attacked) == 1 < len(krum)
+
+
+def test_table_4_of_fl_hc_is_passed_by_everyone_alone(papers: dict[str, Publication]) -> None:
+    rows = [row for row in papers["fl-hc"].rows if row.table == "IV" and row.side in ("near", "above")]
+    assert rows and {row.verdict for row in rows if row.bar and row.bar.block.judged} == {"tells nothing"}
+
+
+def test_what_was_replaced_is_on_the_page(papers: dict[str, Publication], tmp_path: Path) -> None:
+    text = write_page(papers["flic"], tmp_path).read_text()
+    assert "| I | label swap | accuracy before | 0.7143 | 1525cb2 | 0.7458 | 1 |" in text
+    assert (
+        "| 1 | mnist, byzantine, FL | test accuracy | 82.29 | 1525cb2 | 56.03 | 1 |"
+        in write_page(papers["byzantine-cfl"], tmp_path).read_text()
+    )
+
+
+def test_the_overview_has_every_paper_and_every_claim(papers: dict[str, Publication]) -> None:
+    text = overview(list(papers.values()))
+    for paper in papers.values():
+        assert f"[{paper.title}](papers/{paper.name}.md)" in text
+    assert text.count("| **") == sum(len(paper.written_claims) for paper in papers.values())
+    lines = headlines(list(papers.values()))
+    assert len(lines) <= 40 and lines[0] == "| paper | says | ours | verdict |"
+
+
+def test_pages_can_be_made_of_nothing(tmp_path: Path) -> None:
+    empty = publication("communities", tmp_path)
+    text = write_page(empty, tmp_path / "pages").read_text()
+    assert "0 at full" in text and {one.verdict for one in empty.claims} == {"not run"}
+
+
+def test_the_command_runs_a_table_writes_its_page_and_does_nothing_the_second_time(tmp_path: Path) -> None:
+    arguments = ["paper", "flic", "--scale", "smoke", "--table", "Figure 1", "--seeds", "1", "--workers", "1"]
+    arguments += ["--out", str(tmp_path)]
+    first = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    again = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert first.exit_code == again.exit_code == 0
+    assert "[2/2]" in first.output and "[1/" not in again.output
+    assert (tmp_path / "pages" / "flic.md").is_file() and (tmp_path / "papers.md").is_file()
+    assert len(list((tmp_path / "flic" / "results").rglob("*.json"))) == 2
+
+
+def test_an_unknown_table_is_named_with_the_known_ones(tmp_path: Path) -> None:
+    outcome = CliRunner().invoke(app, ["paper", "flic", "--table", "9", "--out", str(tmp_path)])
+    assert "there are I, II" in str(outcome.exception)

@@ -1,0 +1,231 @@
+"""Verdicts and claims: by interval, one seed settles nothing, what a trivial run passes tells nothing."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from flockwise.cli.app import app
+from flockwise.errors import ConfigError
+from flockwise.studies.cells import cells_of
+from flockwise.studies.published.bars import Bar, Block, read_bars
+from flockwise.studies.published.claims import Claim, judge
+from flockwise.studies.published.measured import Measured
+from flockwise.studies.published.verdicts import counted, rows_of
+from tests.studies.made_up import result_of, study_of
+
+TIGHT, WIDE = (0.0, 0.1, -0.1), (0.0, 4.0, -4.0)  # around a mean; intervals of about 0.25 and 10
+
+
+def _measured(rows: Mapping[str, list[float]], number: str = "accuracy", **more: Any) -> Measured:
+    seeds = max(map(len, rows.values()), default=1) or 1
+    study = study_of({"method": list(rows)}, seeds, show={"numbers": [number]})
+    cells = cells_of(study)
+    results = [
+        result_of(cell, {number: rows[cell.name][cell.seed]}, **more)
+        for cell in cells
+        if cell.seed < len(rows[cell.name])
+    ]
+    return Measured(tuple(cells), tuple(results))
+
+
+def _bar(value: float, cell: str = "ours", spread: float | None = None, **more: Any) -> Bar:
+    block = {"place": "Table 1", "table": "", "number": "accuracy", "rows": {cell: [value]}, **more}
+    return Bar("Table 1", "", cell, "accuracy", value, spread, Block.model_validate(block))
+
+
+def _verdict(values: list[float], bar: Bar, **others: list[float]) -> str:
+    (row,) = (row for row in rows_of(_measured({"ours": values, **others}), [bar]) if row.bar)
+    return row.told
+
+
+def _around(mean: float, spread: tuple[float, ...]) -> list[float]:
+    return [mean + one for one in spread]
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "expected"),
+    [
+        (90.2, TIGHT, "agrees"),
+        (89.3, TIGHT, "agrees"),
+        (92.0, TIGHT, "better"),
+        (88.0, TIGHT, "worse"),
+        (91.0, TIGHT, "open: within the margin, by less than seeds differ"),
+        (90.0, WIDE, "open: within the margin, by less than seeds differ"),
+        (93.0, WIDE, "open: above, by less than seeds differ"),
+    ],
+)
+def test_the_interval_decides(mean: float, spread: tuple[float, ...], expected: str) -> None:
+    assert _verdict(_around(mean, spread), _bar(90.0)) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(90.0, "within the margin"), (70.0, "below"), (99.0, "above")],
+)
+def test_one_seed_settles_nothing_however_far_it_is(value: float, expected: str) -> None:
+    assert _verdict([value], _bar(90.0)) == f"open: one seed, {expected}"
+
+
+def test_a_baseline_under_attack_only_differs() -> None:
+    for mean in (80.0, 99.0):
+        bar = _bar(90.0, baseline_under_attack=True)
+        assert _verdict(_around(mean, TIGHT), bar) == "differs"
+    assert _verdict(_around(90.0, TIGHT), _bar(90.0, baseline_under_attack=True)) == "agrees"
+
+
+def test_the_published_spread_over_runs_widens_the_interval_and_that_over_clients_does_not() -> None:
+    values = _around(93.0, TIGHT)
+    assert _verdict(values, _bar(90.0, spread=10.0, spread_over="runs", seeds=20)).startswith("open")
+    assert _verdict(values, _bar(90.0, spread=10.0, spread_over="clients", seeds=20)) == "better"
+    assert (
+        _verdict(values, _bar(90.0, spread=10.0, spread_over="runs")) == "better"
+    )  # of how many is not known
+
+
+def test_what_is_counted_must_be_the_same() -> None:
+    exact = _bar(5.0, unit="number")
+    assert _verdict([5.0, 5.0], exact) == "agrees"
+    assert _verdict([4.0, 4.0], exact) == "worse"
+    assert _verdict([5.0, 4.0], exact).startswith("open")
+
+
+def test_a_bar_that_a_trivial_run_passes_tells_nothing_unless_ours_is_below_it() -> None:
+    alone = {"table": "", "cell": "alone", "number": "accuracy"}
+    for trivial in (95.0, alone):
+        bar = _bar(90.0, trivial=trivial)
+        assert _verdict(_around(90.0, TIGHT), bar, alone=[95.0]) == "tells nothing"
+        assert _verdict([99.0], bar, alone=[95.0]) == "tells nothing"
+        assert _verdict(_around(80.0, TIGHT), bar, alone=[95.0]) == "worse"
+    assert _verdict(_around(90.0, TIGHT), _bar(90.0, trivial=50.0)) == "agrees"
+    assert _verdict(_around(90.0, TIGHT), _bar(90.0, trivial=alone), alone=[]) == "agrees"  # not run: unknown
+
+
+def test_what_was_not_run_or_not_measured_says_so() -> None:
+    assert _verdict([], _bar(90.0), other=[1.0]) == "not run"
+    measured = _measured({"ours": [1.0]}, number="flocks")
+    assert next(row.told for row in rows_of(measured, [_bar(90.0)]) if row.bar) == "not measured"
+
+
+def test_a_run_counts_once_with_its_worst_verdict() -> None:
+    values = _around(90.0, TIGHT)
+    measured = _measured({"one": values, "twin": values, "other": _around(91.0, (0.0, 0.1, -0.2))})
+    bars = [_bar(90.0, "one"), _bar(95.0, "twin"), _bar(90.9, "other")]
+    rows = rows_of(measured, bars)
+    assert [row.told for row in rows] == ["agrees", "worse", "agrees"]
+    assert counted(rows) == {"worse": 1, "agrees": 1}
+    assert counted(rows_of(_measured({"one": [], "twin": [], "x": [1.0]}), bars[:2])) == {"not run": 2}
+
+
+def _claim(tests: list[dict[str, Any]], **more: Any) -> Claim:
+    return Claim.model_validate({"says": "so", "place": "here", "tests": tests, **more})
+
+
+def _of(cell: str) -> dict[str, str]:
+    return {"table": "", "cell": cell, "number": "accuracy"}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        ([3.0], [2.0], "open: one seed for"),
+        ([2.0], [2.0], "open: one seed against"),
+        ([3.0, 3.1, 3.0], [2.0, 2.1, 2.1], "supported"),
+        ([1.0, 1.1, 1.0], [2.0, 2.1, 2.1], "contradicted"),
+        ([9.0, 1.0, 5.0], [2.0, 2.1, 2.1], "open"),
+        ([], [2.0], "not run"),
+        ([10.0, 20.0, 30.0], [9.0, 19.0, 28.9], "supported"),  # paired: what seeds share cancels out
+    ],
+)
+def test_a_claim_goes_by_the_interval_of_the_difference(
+    ours: list[float], theirs: list[float], expected: str
+) -> None:
+    claim = _claim([{"left": _of("ours"), "right": _of("theirs")}])
+    assert judge(claim, _measured({"ours": ours, "theirs": theirs})).verdict == expected
+
+
+def test_all_any_and_most_of_several() -> None:
+    measured = _measured({"a": [3.0], "b": [3.0], "c": [1.0], "d": []})
+
+    def verdict(how: str, names: list[str]) -> str:
+        test = {"left": _of("{name}"), "relation": ">", "right": 2.0, "over": {"name": names}, "how": how}
+        return judge(_claim([test]), measured).verdict
+
+    assert verdict("all", ["a", "b"]) == verdict("any", ["a", "c"]) == "open: one seed for"
+    assert verdict("all", ["a", "c"]) == verdict("any", ["c"]) == "open: one seed against"
+    assert verdict("most", ["a", "b", "c"]) == "open: one seed for"
+    assert verdict("most", ["a", "c"]) == "open: one seed against"
+    assert verdict("all", ["a", "d"]) == "open: run in part, so far for"
+    assert verdict("all", ["c", "d"]) == "open: one seed against"  # what is missing cannot mend it
+    assert verdict("any", ["a", "d"]) == "open: one seed for"
+    assert verdict("all", ["d"]) == "not run"
+
+
+def test_relations_margins_and_factors() -> None:
+    measured = _measured({"ours": [2.0], "theirs": [1.0]})
+
+    def holds(**more: Any) -> bool:
+        test = {"left": _of("ours"), "right": _of("theirs"), **more}
+        return judge(_claim([test]), measured).verdict == "open: one seed for"
+
+    assert holds(relation=">=", times=2.0) and not holds(relation=">", times=2.0)
+    assert holds(relation=">", times=2.0, margin=0.1) and holds(relation="==", times=2.0)
+    assert holds(relation="about", margin=1.0) and not holds(relation="about", margin=0.9)
+    assert holds(relation="<=", right=2.0) and not holds(relation="<", right=2.0)
+
+
+def test_a_vacuous_claim_tells_nothing_but_can_still_fail() -> None:
+    test = {"left": _of("ours"), "right": 1.0}
+    assert judge(_claim([test], vacuous="why"), _measured({"ours": [2.0]})).verdict == "tells nothing"
+    assert (
+        judge(_claim([test], vacuous="why"), _measured({"ours": [0.0]})).verdict == "open: one seed against"
+    )
+
+
+def test_a_row_of_another_length_is_named(tmp_path: Path) -> None:
+    (tmp_path / "published.toml").write_text(
+        '[[published]]\nplace = "Table 9"\ntable = ""\nnumbers = ["a", "b"]\nrows = { "x" = [1.0] }\n'
+    )
+    with pytest.raises(ConfigError, match="Table 9: 'x' has 1 values, 2 wanted"):
+        read_bars(tmp_path)
+    (tmp_path / "published.toml").write_text("[[published]]\nplace = 1\n")
+    with pytest.raises(ConfigError, match="published 1, place = 1: must be a word"):
+        read_bars(tmp_path)
+    (tmp_path / "published.toml").write_text("nonsense")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_bars(tmp_path)
+
+
+def test_columns_are_cells_or_numbers_and_what_is_not_there_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "published.toml").write_text(
+        '[[published]]\nplace = "A"\ntable = "t"\nnumber = "n"\ncells = ["x", "y"]\nrows = { "{}, z" = [1.0, "n/d"] }\n'
+        '[[published]]\nplace = "B"\ntable = "t"\nnumbers = ["n", "m"]\nrows = { "c" = [2.0, 3.0] }\n'
+    )
+    found = [(bar.cell, bar.number, bar.value) for bar in read_bars(tmp_path)]
+    assert found == [("x, z", "n", 1.0), ("c", "n", 2.0), ("c", "m", 3.0)]
+
+
+def test_a_study_with_published_numbers_beside_it_gets_a_page_of_verdicts(tmp_path: Path) -> None:
+    (tmp_path / "made_up_numbers.py").write_text(
+        "def values(labels, seed):\n    return {'accuracy': [90.0 + seed / 10 + 2 * (labels['method'] == 'b')]}\n"
+    )
+    (tmp_path / "study.toml").write_text(
+        'compute = "made_up_numbers:values"\nseeds = 3\nvary = { method = { a = {}, b = {} } }\n'
+    )
+    (tmp_path / "published.toml").write_text(
+        '[[published]]\nplace = "Table 1"\ntable = ""\nnumbers = ["accuracy"]\nrows = { "a" = [90.0], "b" = [99.0] }\n'
+    )
+    (tmp_path / "claims.toml").write_text(
+        '[[claims]]\nsays = "b beats a"\nplace = "abstract"\n[[claims.tests]]\n'
+        'left = { table = "", cell = "b", number = "accuracy" }\n'
+        'right = { table = "", cell = "a", number = "accuracy" }\n'
+    )
+    arguments = ["study", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    outcome = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert outcome.exit_code == 0 and "beside what was published" in outcome.output
+    page = (tmp_path / "out" / "published" / "study.md").read_text()
+    assert "| a | accuracy | 90 | 90.10 ± 0.2484 | +0.1 | 3 | agrees |" in page
+    assert "| b | accuracy | 99 | 92.10 ± 0.2484 | -6.9 | 3 | worse |" in page
+    assert "| **supported** | b beats a | abstract |" in page
