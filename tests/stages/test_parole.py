@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from flockwise.stages.parole import parole
+from flockwise.stages.parole import parole, unlike
 from flockwise.stages.stage import Round
 from flockwise.stages.state import CONFIRMED, FREE, QUARANTINED, UNPLACED, first_state
 from tests.strategies.playing import play
@@ -64,3 +64,33 @@ def test_attackers_on_parole_do_little_harm():
     released = [event.client for _, event in game.events("released")]
     assert set(released) == game.attackers
     assert game.mean_accuracy > 0.85
+
+
+def test_who_comes_back_must_look_like_the_others():
+    rng = np.random.default_rng(0)
+    rows = (1 + 0.5 * rng.standard_normal((8, 60))).astype(np.float32)
+    members = np.arange(8) >= 3
+    assert not unlike(rows, members).any()
+    rows[0] *= -1
+    rows[1] *= 10
+    assert unlike(rows, members).tolist() == [True, True, *[False] * 6]
+
+
+def test_honest_clients_pass_their_probation():
+    """Also where updates hardly agree: near convergence, or with few labels each."""
+    failed = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        rows = (0.1 + rng.standard_normal((12, 300))).astype(np.float32)
+        failed.append(unlike(rows, np.arange(12) > 0)[0])
+    assert np.mean(failed) < 0.05
+
+
+def test_attackers_on_parole_that_still_shout_are_set_apart_again():
+    game = play(
+        rounds=26, split={"name": "iid", "clients": 12}, strategy={"name": "shepherd", "patience": 2, "parole_after": 4},
+        attack={"name": "model-replacement", "clients": 3, "scale": 10.0},
+    )  # fmt: skip
+    again = [event for _, event in game.events("quarantine") if "parole" in event.message]
+    assert again and set(again[0].detail["clients"]) <= game.attackers
+    assert not game.apart - game.attackers

@@ -9,7 +9,7 @@ Ours, put together from what held best against attackers that know the defence (
 - flocks are watched in every round, and whoever turns against the others has a flock of its own before anything is averaged;
 - a flock is hostile if its own members say that its model is bad and that another would serve them far better, never for
   being small; flocks may start from a model of before the damage;
-- nobody is lost for good: who was set apart may try again, each time after twice as long;
+- nobody is lost for good: who was set apart may try again, each time after twice as long, and has to look like the others;
 - newcomers are placed, and clients whose data change are moved, by their own validation data.
 """
 
@@ -24,7 +24,7 @@ from flockwise.stages.evidence import LatestUpdates
 from flockwise.stages.grouping import Clustered
 from flockwise.stages.judging import judge_flocks, watch_flocks
 from flockwise.stages.method import Method
-from flockwise.stages.parole import Parole, parole
+from flockwise.stages.parole import Parole, parole, probation
 from flockwise.stages.place import Follow, place
 from flockwise.stages.regroup import find_flocks
 from flockwise.stages.rollback import keep_snapshots, roll_back
@@ -60,6 +60,7 @@ def shepherd(
             train(sample),
             newest.remember,
             watch_flocks("validation", WATCHED * patience),
+            probation(parole_after),
             average(rule),
             find_flocks(newest, communities, WhenStable(patience)),
             keep_snapshots(True),
