@@ -87,9 +87,7 @@ def test_wrong_shares_are_rejected_and_silence_changes_nothing():
     engine.close()
     wrong = {0: (2.0, -1.0), 1: (0.5,), 2: ("a", "b"), 3: [0.5, 0.5], 4: (float("nan"), 0.0)}
     answers = [
-        Scores(c, 1, s.values, s.samples, s.losses, wrong.get(c, s.shares))
-        for c, s in told.items()
-        if c != 5
+        Scores(c, 1, s.values, s.samples, s.losses, wrong.get(c, s.shares)) for c, s in told.items() if c != 5
     ]
     record = server.tell(bound(answers))
     assert sorted(e.client for e in record.events if e.kind == "rejected") == [0, 1, 2, 3, 4]
