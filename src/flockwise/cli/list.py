@@ -1,6 +1,7 @@
 """list: every piece by name, with one line each; one piece in full."""
 
 import json
+import textwrap
 
 import click
 
@@ -37,13 +38,15 @@ def list_pieces(kind: str | None, name: str | None, as_json: bool) -> None:
 
 
 def _overview(as_json: bool) -> None:
-    names = {kind: [*pieces_of(kind), *plugged_in(kind)] for kind in KINDS}
+    names = {kind: list(pieces_of(kind)) for kind in KINDS}
     if as_json:
         click.echo(json.dumps(names, indent=2))
         return
-    columns = click.HelpFormatter(width=100)
-    columns.write_dl([(kind, ", ".join(pieces)) for kind, pieces in names.items()])
-    click.echo(columns.getvalue(), nl=False)
+    width = max(map(len, names))
+    for kind, known in names.items():
+        told = ", ".join(known)  # names are never broken at their hyphens
+        lines = textwrap.wrap(told, 96 - width, break_on_hyphens=False, break_long_words=False)
+        click.echo(f"{kind.ljust(width)}  " + f"\n{' ' * width}  ".join(lines))
     click.echo("More about one kind or piece: flockwise list KIND [NAME]")
 
 

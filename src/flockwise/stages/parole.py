@@ -34,7 +34,7 @@ class Sentences(NamedTuple):
     proofs: np.ndarray
 
 
-_SENTENCES = Slot("sentences", Sentences, {"until": 0, "times": 0})
+_SENTENCES = Slot("sentences", Sentences, {"until": 0, "times": 0, "proofs": 0})
 
 
 def _of(state: State) -> Sentences:
