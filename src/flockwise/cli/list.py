@@ -38,7 +38,7 @@ def list_pieces(kind: str | None, name: str | None, as_json: bool) -> None:
 
 
 def _overview(as_json: bool) -> None:
-    names = {kind: list(pieces_of(kind)) for kind in KINDS}
+    names = {kind: [*pieces_of(kind), *plugged_in(kind)] for kind in KINDS}
     if as_json:
         click.echo(json.dumps(names, indent=2))
         return

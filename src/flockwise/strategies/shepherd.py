@@ -1,6 +1,6 @@
 """Shepherd: the method to take when nothing is known: not how many kinds of clients there are, nor whether any lie.
 
-Ours, put together from what held best against attackers that know the defence (docs/methods/shepherd.md has the measurements):
+Ours, put together from what held best against attackers that know the defence (measured in docs/methods/shepherd.md):
 
 - flocks as FLIC finds them, by Louvain on the newest updates, acted on when they have stopped changing and are further
   apart than noise: the number need not be known, and clients of one kind stay together;
