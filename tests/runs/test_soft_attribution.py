@@ -24,7 +24,7 @@ class Shares(NamedTuple):
     shares: np.ndarray  # (clients, flocks)
 
 
-SHARES = Slot("shares", Shares)
+SHARES = Slot("mixed by loss", Shares)
 
 
 def shares_of(state: State) -> np.ndarray:
@@ -101,7 +101,7 @@ def test_clients_mix_the_flocks_models_and_shares_grow_apart():
     )
     assert server.state.flocks == 2
     np.testing.assert_allclose(models[3], shares[3] @ server.state.models, rtol=1e-5, atol=1e-6)
-    assert np.mean(ENGINE.evaluate(12, models, rows).accuracy) > first + 0.1
+    assert np.mean(ENGINE.evaluate(12, models, rows).score) > first + 0.1
 
 
 @pytest.mark.parametrize("stop", [1, 3])

@@ -3,7 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
+from flockwise.errors import InputError
 from flockwise.similarity import Evidence
 from flockwise.stages.evidence import _UPDATES
 from flockwise.stages.other_clients import for_clients
@@ -69,3 +71,14 @@ def test_a_memory_that_does_not_say_is_forgotten_unless_all_clients_stay() -> No
         assert forgotten == [] and kept is not None and kept.wishes.tolist() == [0, 1, 2, 3]
     finally:
         del SLOTS["wishes"]
+
+
+def test_two_memories_cannot_have_one_name() -> None:
+    with pytest.raises(
+        InputError, match=r"Slot\('found'\): is the memory of flockwise\.stages\.schedule\.Looked"
+    ):
+        Slot("found", _Another)
+
+
+class _Another(NamedTuple):
+    rounds: np.ndarray

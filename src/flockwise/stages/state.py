@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
 
+from flockwise.errors import InputError
 from flockwise.types import Labels, Mask, Models
 
 UNPLACED = -1  # a client that no flock has been found for yet
@@ -78,6 +79,12 @@ class _Saved:
 
 
 T = TypeVar("T")
+
+
+def _home(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 SLOTS: "dict[str, Slot[Any]]" = {}  # every slot by name
 
 
@@ -95,6 +102,9 @@ class Slot(Generic[T]):
     ) -> None:  # fmt: skip
         self.name, self._kind = name, kind
         self.by_client, self.squares, self.brief = by_client, squares, brief
+        before = SLOTS.get(name, self)
+        if _home(before._kind) != _home(kind):
+            raise InputError(f"Slot({name!r}): is the memory of {_home(before._kind)}; choose another name")
         SLOTS[name] = self
 
     def __repr__(self) -> str:
