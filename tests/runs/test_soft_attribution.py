@@ -112,7 +112,7 @@ def test_shares_are_part_of_the_state_and_resume_to_the_same_bits(stop):
     for _ in range(stop):
         round_of(through, ENGINE)
     saved = {name: array.copy() for name, array in through.state.to_arrays().items()}
-    assert "memory/shares/shares" in saved
+    assert "memory/mixed by loss/shares" in saved
     resumed = make_server(soft(), len(GROUPS), DIMENSION, fraction=0.5, state=State.from_arrays(saved))
     for _ in range(6 - stop):
         round_of(resumed, ENGINE)
@@ -154,7 +154,7 @@ def test_a_clients_model_is_its_own_mix(tmp_path):
     )
     saved = run.checkpoint()
     for client in (0, 1):
-        mixed = saved["memory/shares/shares"][client] @ saved["models"].astype(np.float64)
+        mixed = saved["memory/mixed by loss/shares"][client] @ saved["models"].astype(np.float64)
         module = flockwise.load_model(run, client, method=soft())
         held = np.concatenate([tensor.detach().numpy().ravel() for tensor in module.state_dict().values()])
         np.testing.assert_array_equal(held, mixed.astype(np.float32))
