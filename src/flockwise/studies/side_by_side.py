@@ -114,13 +114,15 @@ class Crew:
                 yield from self._heard(pipes[pipe], stopping)  # type: ignore[index]
 
     def close(self) -> None:
-        """End them all."""
+        """End them all; they are told, since each has a copy of the other pipes and would not see them close."""
         for worker in self._workers:
-            worker.pipe.close()
+            worker.say({"stop": True})
+        for worker in self._workers:
             worker.process.join(timeout=5)
             if worker.process.is_alive():
                 worker.process.kill()
                 worker.process.join()
+            worker.pipe.close()
 
     def _hand_out(self) -> None:
         busy = sum(worker.unit is not None for worker in self._workers)
