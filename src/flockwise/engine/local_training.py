@@ -13,7 +13,7 @@ from flockwise.training.recipe import Recipe, Trainer
 from flockwise.types import Vector
 
 
-@dataclass
+@dataclass(slots=True)
 class ClientTraining:
     """What `flockwise.stages.personal.LocalTraining` asks for. Orders are drawn as they are needed."""
 
@@ -32,7 +32,10 @@ class ClientTraining:
     def fit(self, model: Vector, part: Part = "all", epochs: int | None = None) -> tuple[Vector, float]:
         """Some epochs in which only this part moves."""
         recipe = self.recipe if epochs is None else replace(self.recipe, epochs=epochs)
-        orders = np.stack([self.rng.permutation(len(self.y)) for _ in range(recipe.epochs)])
+        drawn = [self.rng.permutation(len(self.y)) for _ in range(recipe.epochs)]
+        orders = (
+            drawn[0][None] if len(drawn) == 1 else np.stack(drawn)
+        )  # light rounds are many small trainings
         return self.trainers.of(part).train(model, self.x, self.y, orders, recipe)
 
     def steps(self, epochs: int | None = None) -> Iterator[Step]:
