@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from flockwise.kernels.parallel import available_cores
+from flockwise.kernels.parallel import available_cores, set_threads
 from flockwise.studies.cells import Cell
 from flockwise.studies.results import Result, cell_digest, write_result
 from flockwise.studies.work import Bench, Stopped, blank, carry_out
@@ -203,6 +203,7 @@ def _serve(pipe: Connection, other: Connection, units: Sequence[list[Cell]], ben
             if "stop" in said:
                 break
             unit = units[said["unit"]][said["first"] :]
+            set_threads(said["workers"])  # or the threads of all cells would be in each other's way
             _work(unit, said["first"], replace(bench, workers=said["workers"]), stop, say)
     except (EOFError, OSError):
         pass  # nobody is there any more
