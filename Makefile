@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check scripts bench reliability docs wheel clean
+.PHONY: help demo test check scripts bench reliability docs site wheel clean
 
 help:  ## list the commands
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,9 +54,12 @@ reliability: .venv/.dev  ## run the tests behind the promises of docs/reliabilit
 docs: .venv/.dev  ## write the generated pages: the config schema and the reference tables
 	@$(BIN)/python docs/generate.py
 
+site: .venv/.core  ## build the pages as a site with search into site/, which opens without a server
+	@$(BIN)/python docs/site/build.py
+
 wheel: .venv/.dev  ## build the wheel into dist/
 	@$(PIP) build hatchling
 	@$(BIN)/python -m build --wheel --no-isolation
 
 clean:  ## remove .venv, node_modules and build products
-	rm -rf .venv node_modules build dist
+	rm -rf .venv node_modules build dist site

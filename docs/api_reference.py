@@ -7,6 +7,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+import api_examples
+
 import flockwise
 from flockwise.registry import Piece
 
@@ -14,13 +16,14 @@ MODULES = ("data", "splits", "models", "tasks", "schedules", "attacks", "similar
 HEAD = """# API reference
 
 Made by `make docs` from signatures and docstrings; `help(flockwise.flic)` says the same. Options of pieces with their bounds
-are in [every piece by name](pieces.md), examples in [from Python](python.md).
+are in [every piece by name](pieces.md), longer examples in [from Python](python.md). The examples here run
+from the top of the page to its end, and begin with:
 """
 
 
 def page() -> str:
     """All public names: those of `flockwise` itself, then those of its modules."""
-    parts = [HEAD, "## flockwise\n"]
+    parts = [HEAD, _python(api_examples.BEGIN), "## flockwise\n"]
     own = [name for name in flockwise.__all__ if not isinstance(getattr(flockwise, name), ModuleType)]
     parts += [_entry(f"fw.{name}", getattr(flockwise, name)) for name in sorted(own, key=str.lower)]
     for module in MODULES:
@@ -45,9 +48,16 @@ def _entry(name: str, value: Any) -> str:
         lines.append(f"{value.summary}{paper}.\n")
     if text:
         lines.append(_as_markdown(text) + "\n")
+    if name.removeprefix("fw.") in api_examples.EXAMPLES:
+        lines.append(_python(api_examples.EXAMPLES[name.removeprefix("fw.")]))
     if inspect.isclass(shown):
         lines += _members(shown)
     return "\n".join(lines)
+
+
+def _python(code: str) -> str:
+    """A block that tests run."""
+    return f"```python\n{code.strip()}\n```\n"
 
 
 def _members(kind: type) -> list[str]:

@@ -16,6 +16,7 @@ from flockwise.papers import NAMES, publication
 from flockwise.strategies import STRATEGIES
 from flockwise.studies.published.overview import headlines, overview
 from flockwise.studies.published.page import write_page
+from flockwise.studies.published.publication import Publication
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -25,6 +26,7 @@ BLOCK = "<!-- what the papers say -->"
 def pages() -> dict[Path, str]:
     """Every generated page with what it should hold."""
     readme = ROOT / "README.md"
+    papers = [publication(name, ROOT / "papers") for name in NAMES]
     before, _, after = readme.read_text().split(BLOCK)
     return {
         HERE / "config.schema.json": json.dumps(schema(), indent=2) + "\n",
@@ -35,8 +37,8 @@ def pages() -> dict[Path, str]:
         HERE / "studies.md": _studies(),
         HERE / "vocabulary.md": _vocabulary(),
         ROOT / "src" / "flockwise" / "strategies" / "__init__.pyi": _strategy_names(),
-        **_papers(),
-        readme: f"{before}{BLOCK}\n{_headlines()}\n{BLOCK}{after}",
+        **_papers(papers),
+        readme: "\n".join([before + BLOCK, *headlines(papers), BLOCK + after]),
     }
 
 
@@ -136,9 +138,8 @@ def _studies() -> str:
     return "<!-- fields -->".join([before, "\n" + "\n".join(lines) + "\n", after])
 
 
-def _papers() -> dict[Path, str]:
+def _papers(papers: list[Publication]) -> dict[Path, str]:
     """The papers' pages and figures, as `flockwise paper NAME --page-only --pages docs/papers` writes them."""
-    papers = [publication(name, ROOT / "papers") for name in NAMES]
     with TemporaryDirectory() as made:
         for paper in papers:
             write_page(paper, Path(made) / "papers")
@@ -147,19 +148,16 @@ def _papers() -> dict[Path, str]:
     return {HERE / "papers.md": overview(papers), **found}
 
 
-def _headlines() -> str:
-    """What the papers say and our numbers go against, then how many of what."""
-    return "\n".join(headlines([publication(name, ROOT / "papers") for name in NAMES]))
-
-
 def main(check: bool) -> int:
     """Write them all, or name those that are not what they should be."""
-    stale = [page for page, text in pages().items() if not page.exists() or page.read_text() != text]
+    made = pages()
+    stale = [page for page, text in made.items() if not page.exists() or page.read_text() != text]
     for page in stale:
         if check:
             sys.stderr.write(f"{page.relative_to(ROOT)}: out of date, run `make docs`\n")
         else:
-            page.write_text(pages()[page])
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(made[page])
     return int(check and bool(stale))
 
 

@@ -17,6 +17,32 @@ def _same_modules_every_time() -> None:
     torch.manual_seed(0)
 
 
+class Cases:
+    """How many cases one test tries: kills, faults, flips. `make reliability` counts them, and may ask for more."""
+
+    def __init__(self, node: pytest.Item, times: int) -> None:
+        self._node, self._times, self._tried = node, times, 0
+
+    def many(self, usual: int, most: int | None = None) -> int:
+        """So many times as usual as was asked for, if there are as many; they are counted."""
+        number = min(usual * self._times, usual * self._times if most is None else most)
+        self.count(number)
+        return number
+
+    def count(self, number: int) -> None:
+        """So many cases more were tried."""
+        told = self._node.user_properties
+        self._node.user_properties = [(name, value) for name, value in told if name != "cases"]
+        self._tried += number
+        self._node.user_properties.append(("cases", self._tried))
+
+
+@pytest.fixture
+def cases(request: pytest.FixtureRequest) -> Cases:
+    """Counts what a test tries."""
+    return Cases(request.node, request.config.getoption("--times", 1))
+
+
 @pytest.fixture(scope="session")
 def data_directory() -> Path:
     """Where the real data sets lie; tests that need them skip where they are not."""

@@ -21,7 +21,7 @@ LAYERS = [
     {"engine"},
     {"report", "export"},
     {"runs"},
-    {"flower", "dashboard", "trackers", "studies"},
+    {"flower", "machines", "dashboard", "trackers", "studies"},
     {"papers", "testing"},
     {"cli"},
     {"__main__", "__init__"},

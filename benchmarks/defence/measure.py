@@ -66,8 +66,8 @@ def measured(method: str, split: str, attack: dict[str, Any], seed: int) -> Row:
     fooled = None if tested.fooled is None else float(np.nanmean(tested.fooled[honest]))
     row = {
         "method": method, "split": split, "attack": attack, "seed": seed, "fooled": fooled,
-        "accuracy": float(np.nanmean(tested.accuracy[honest])),
-        "worst client": float(np.nanmin(tested.accuracy[honest])),
+        "accuracy": float(np.nanmean(tested.score[honest])),
+        "worst client": float(np.nanmin(tested.score[honest])),
         "honest apart": int((parts.server.state.apart[honest] != FREE).sum()),
         "flocks": int(parts.server.state.flocks),
     }  # fmt: skip

@@ -14,6 +14,7 @@ from processes import family, memory_of
 from flockwise.config import parse_config
 from flockwise.messages import Plan, Task
 from flockwise.runs.assembly import assemble
+from flockwise.runs.evaluating import rounds_between
 
 MEMORY_RUNS: dict[str, dict[str, Any]] = {
     "FedAvg, 10 of 100 clients a round": {"rounds": 3},
@@ -62,6 +63,7 @@ def evaluation(
     return {
         "flocks": flocks, "trained_clients": trained, "epochs": epochs, "tested_clients": clients, "seconds": seconds,
         "trained_samples": int(replies.samples.sum()),
+        "tested_every": rounds_between("auto", parts.work, trained / clients, 100),  # in a run of 100 rounds
         "tested_samples": sum(len(shard.test) for shard in parts.federation.shards),
     }  # fmt: skip
 

@@ -29,7 +29,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from costs import evaluation, memory
-from tables import ALONE, NATIVE, SCALING, costs_table, rounds_table, targets_table
+from tables import ALONE, NATIVE, SCALING, TESTED, WHOLE, costs_table, rounds_table, targets_table
 from turns import Way, interleaved
 
 from flockwise.kernels.parallel import available_cores
@@ -80,7 +80,8 @@ def ways(name: str, data: Path, pfl: Path | None) -> dict[str, Callable[[], Way]
         **native,
     }
     if name == "B":
-        found["ours, whole run with metrics and store"] = start("ways.py", "whole")
+        found[WHOLE] = start("ways.py", "whole")
+        found[TESTED] = start("ways.py", "tested")
     if pfl:
         alone = str(cores if name == "A" else 1)  # torch's threads only pay where there is much to compute
         found["pfl-research, 1 process"] = start("pfl_peer.py", after=("1", alone))

@@ -1,10 +1,10 @@
 """Ours and the plain loop, one way in one process, for engine.py.
 
-    python benchmarks/performance/ways.py {plain,ours,whole} CONFIG-AS-JSON DATA
+    python benchmarks/performance/ways.py {plain,ours,whole,tested} CONFIG-AS-JSON DATA
 
 The plain loop is what frameworks do (DataLoader, torch.optim.SGD), its clients spread over one process per
-core. `ours` trains and aggregates. `whole` is all of `flockwise run`: every client tested every round, the
-run store, the default checkpoint policy.
+core. `ours` trains and aggregates. `whole` is all of `flockwise run` as it is by default: clients tested when it is time,
+the run store, checkpoints; `tested` is the same with every client tested in every round.
 """
 
 import json
@@ -92,7 +92,7 @@ def ours(content: dict[str, Any], data: Path) -> None:
 
 
 def whole(content: dict[str, Any], data: Path) -> None:
-    """`flockwise run` with metrics every round, run store and checkpoints."""
+    """`flockwise run` with metrics, run store and checkpoints."""
     turns = Turns()
     asked: list[bool] = []
 
@@ -106,9 +106,17 @@ def whole(content: dict[str, Any], data: Path) -> None:
         federation = make_work(parse_config(content), None, data).federation
         sizes = np.array([len(shard.train) for shard in federation.shards])
         samples = int((run.array("trained")[1] * sizes).sum())
-        turns.finish(float(run.facts["accuracy"][-1]), samples, len(run.rounds))
+        scores = run.facts["accuracy"]  # of a run that was stopped, the last round need not have been tested
+        turns.finish(float(scores[np.isfinite(scores)][-1]), samples, len(run.rounds))
+
+
+def tested(content: dict[str, Any], data: Path) -> None:
+    """The same with every client tested in every round."""
+    whole({**content, "evaluation": {"every": 1}}, data)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    {"plain": plain, "ours": ours, "whole": whole}[sys.argv[1]](json.loads(sys.argv[2]), Path(sys.argv[3]))
+    {"plain": plain, "ours": ours, "whole": whole, "tested": tested}[sys.argv[1]](
+        json.loads(sys.argv[2]), Path(sys.argv[3])
+    )

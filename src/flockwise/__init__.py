@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from flockwise.config import Config, load_config
     from flockwise.data import Federation
     from flockwise.engine import Engine, Local
+    from flockwise.machines import Ray
     from flockwise.runs import Progress, Run, continue_run, fork, list_runs, load_model, open_run, resume, run
     from flockwise.server import Gate, Server
     from flockwise.stages import Method, Report, Setting, State
@@ -79,6 +80,7 @@ _HOMES = {
     "flockwise.config": ("Config", "load_config"),
     "flockwise.data": ("Federation",),
     "flockwise.engine": ("Engine", "Local"),
+    "flockwise.machines": ("Ray",),
     "flockwise.runs": ("Progress", "Run", "continue_run", "fork", "list_runs", "load_model", "open_run", "resume", "run"),
     "flockwise.server": ("Gate", "Server"),
     "flockwise.stages": ("Method", "Report", "Setting", "State"),
@@ -98,7 +100,7 @@ _MODULES = (
 
 __all__ = [
     "SGD", "Adam", "AdamW", "Agglomerative", "Bipartition", "Config", "Engine", "Federation", "Gate", "KMeansElbow",
-    "Leiden", "Local", "Louvain", "Method", "Optimizer", "Progress", "Report", "Rule", "Run", "Server", "Setting",
+    "Leiden", "Local", "Louvain", "Method", "Optimizer", "Progress", "Ray", "Report", "Rule", "Run", "Server", "Setting",
     "State", "Study", "Task", "aggregation", "attacks", "bulyan", "byzantine_cfl", "centered_clipping", "cfl",
     "clustering", "communities", "continue_run", "custom", "data", "fedavg", "fedopt", "fl_hc", "flic", "fltrust", "fork",
     "geometric_median", "ifca", "krum", "list_runs", "load_config", "load_model", "mean", "median", "metrics",

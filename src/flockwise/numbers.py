@@ -58,6 +58,14 @@ def _of_score(
     yield Number(
         f"{name}_p90", f"{title}, 90 %", "nine tenths of the honest clients are at or below it", better, share
     )
+    yield Number(
+        f"{name}_low", f"{title}, at least", "the mean over all is above it in 39 of 40 cases; if a sample is tested",
+        better, share,
+    )  # fmt: skip
+    yield Number(
+        f"{name}_high", f"{title}, at most", "the mean over all is below it in 39 of 40 cases; if a sample is tested",
+        better, share,
+    )  # fmt: skip
     yield Number(f"{name}_std", f"spread of {title}", "standard deviation over the honest clients", "lower")
 
 
@@ -65,6 +73,9 @@ def _catalogue() -> Iterator[Number]:
     for score in _SCORES:
         whole = list(_of_score(*score))
         yield from whole if score[0] == "accuracy" else whole[:1]  # the others' are like accuracy's
+    yield Number(
+        "tested", "clients tested", "honest clients, drawn at random, that were tested instead of all"
+    )
     yield Number("test_loss", "test loss", "mean over all honest clients, on their own test data", "lower")
     yield Number(
         "train_loss",

@@ -33,5 +33,5 @@ def derived_seed(seed: int, purpose: str, *keys: int) -> int:
 
 
 def _key(seed: int, purpose: str, keys: tuple[int, ...]) -> np.ndarray:
-    text = "/".join([str(int(seed)), purpose, *(str(int(key)) for key in keys)])
+    text = "/".join([str(int(seed)), purpose, *[str(int(key)) for key in keys]])
     return np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype=np.uint64)

@@ -41,7 +41,7 @@ def test_parameters_are_told_as_a_config_writes_them() -> None:
     assert parameters("attacks")["reverse"] == "scale = 1.0"
     assert parameters("attacks")["mimic"] == "target, epsilon = 0.0"
     assert "label-flip" not in parameters("attacks")
-    assert parameters("splits")["rotation"] == 'groups = 4, sizes = "equal", samples, test'
+    assert parameters("splits")["rotation"] == 'groups = 4, sizes = "equal", samples, test, shared = false'
     assert parameters("datasets").keys() == {"folder"}
 
 

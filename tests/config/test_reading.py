@@ -154,3 +154,15 @@ def test_the_templates_of_methods_for_attacked_clients_have_attackers() -> None:
 def test_what_cannot_be_run_is_refused_in_words(field: str) -> None:
     with pytest.raises(ConfigError):
         parse_config({"attack": {"name": "label-flip", "clients": 2}}, [field])
+
+
+@pytest.mark.parametrize("digits", [17, 5000])
+def test_a_number_without_end_is_named(tmp_path: Path, digits: int) -> None:
+    (tmp_path / "c.toml").write_text(f"seed = 0x{'f' * digits}\n")
+    with pytest.raises(ConfigError, match=rf"^seed = a number of {4 * digits} bits: must fit into 64"):
+        load_config(tmp_path / "c.toml")
+
+
+def test_a_strict_mean_is_refused_when_it_is_read() -> None:
+    with pytest.raises(ConfigError, match=r"aggregation\.strict"):
+        parse_config({"aggregation": {"name": "mean", "strict": True}})

@@ -3,6 +3,7 @@
 import re
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -18,6 +19,10 @@ def test_every_public_name_is_in_the_reference() -> None:
     finally:
         sys.path.remove(str(ROOT / "docs"))
     page = api_reference.page()
+    named = {name for name in flockwise.__all__ if not isinstance(getattr(flockwise, name), ModuleType)}
+    assert (
+        set(api_reference.api_examples.EXAMPLES) == named
+    )  # each has an example, which the page's test runs
     assert page == api_reference.page() and not re.search(
         r"0x[0-9a-f]{6,}", page
     )  # the same on every machine

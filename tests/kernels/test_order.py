@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from flockwise.kernels.order import content_order, lowest
+from flockwise.kernels.order import content_order, lowest, rounded
 
 
 @settings(max_examples=200, deadline=None)
@@ -39,3 +39,30 @@ def test_rows_that_differ_in_one_column_after_the_other_are_sorted_all_the_same(
     rows = np.eye(1500, dtype=np.float32)
     shuffled = np.random.default_rng(0).permutation(1500)
     assert shuffled[content_order(rows[shuffled])].tolist() == list(range(1499, -1, -1))
+
+
+def test_rounding_keeps_24_bits_of_numbers_of_any_size():
+    values = np.array([1.0, 1.0 + 1e-9, -3.0, 0.0, 1e300, 5e-300, 1.0 + 2.0**-23, np.pi])
+    found = rounded(values)
+    assert found[0] == found[1] == 1.0 and found[2] == -3.0 and found[3] == 0.0
+    assert found[6] == 1.0 + 2.0**-23, "what differs by more than rounding stays apart"
+    np.testing.assert_allclose(found, values, rtol=2.0**-24)
+    assert found[7] != np.pi
+
+
+def test_asked_for_all_rows_they_come_in_the_order_of_their_scores():
+    rows = np.array([[2.0], [1.0], [3.0]], np.float32)
+    assert lowest(np.array([3.0, 1.0, 2.0]), 3, rows).tolist() == [1, 2, 0]
+    assert lowest(np.array([3.0, 1.0, 2.0]), 9, rows).tolist() == [1, 2, 0]
+
+
+def test_a_tie_is_broken_where_it_stands():
+    rows = np.array([[5.0], [4.0], [3.0], [2.0], [1.0]], np.float32)
+    scores = np.array([1.0, 2.0, 2.0, 2.0, 9.0])
+    assert lowest(scores, 1, rows).tolist() == [0]
+    assert lowest(scores, 2, rows).tolist() == [0, 3]
+    assert lowest(scores, 3, rows).tolist() == [0, 3, 2]
+    assert lowest(scores, 4, rows).tolist() == [0, 3, 2, 1]
+    assert lowest(np.array([1.0, 1.0, 2.0, 3.0, 4.0]), 2, rows).tolist() == [1, 0]
+    assert lowest(np.array([1.0, 1.0, 2.0, 3.0, 4.0]), 1, rows).tolist() == [1]
+    assert lowest(np.array([-1.0, -1.0 - 1e-9, 2.0, 3.0, 4.0]), 1, rows).tolist() == [1]

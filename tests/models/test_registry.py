@@ -54,7 +54,9 @@ def test_every_model_has_a_one_line_summary(name):
 
 
 def test_an_unknown_model_names_the_known_ones():
-    with pytest.raises(PluginError, match=r"model = 'xyz': not known; known are cifar-cnn, cnn, .*softmax"):
+    with pytest.raises(
+        PluginError, match=r"model = 'xyz': not known; known are cfl-cnn, cifar-cnn, cnn, .*softmax"
+    ):
         build("xyz", (1, 28, 28), 10, seed=0)
     with pytest.raises(PluginError, match="did you mean 'mobilenet'"):
         build("mobilnet", (1, 28, 28), 10, seed=0)

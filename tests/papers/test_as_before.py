@@ -8,7 +8,7 @@ import pytest
 
 from flockwise.papers import NAMES, PaperStudy
 from flockwise.papers.paper import folder_of
-from flockwise.studies.legacy import older_files, said_hash
+from flockwise.studies.legacy import older_files, said_hashes
 from flockwise.studies.published.bars import former_names, read_bars
 
 RESULTS = Path(__file__).parents[2] / "papers"
@@ -31,7 +31,7 @@ def test_every_cell_says_what_it_said(name: str) -> None:
         for _, table, cell, mark, at in wanted:
             found = cells[_table(name, table, cell), cell]
             assert (found.beginning.at if found.beginning else None) == at
-            assert said_hash(found.content, 0, at) == mark, (scale, table, cell)
+            assert mark in said_hashes(found.content, 0, at), (scale, table, cell)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,7 @@ import pytest
 from flockwise.papers import NAMES, PaperStudy
 from flockwise.studies.results import cell_digest
 
-COUNTS = {"flic": 20, "fl-hc": 92, "byzantine-cfl": 24, "mini-fl": 168, "communities": 27}
+COUNTS = {"flic": 24, "fl-hc": 94, "byzantine-cfl": 56, "mini-fl": 312, "communities": 30}
 SCALES = ("smoke", "short", "full")
 
 

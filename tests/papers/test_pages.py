@@ -38,28 +38,32 @@ def test_a_page_says_the_rule_before_any_number_and_the_claims_against_first(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_results_without_a_commit_say_so(name: str, papers: dict[str, Publication], tmp_path: Path) -> None:
-    count = len(papers[name].full.results)
+    count = sum(result.commit == "unknown" for result in papers[name].full.results)
+    assert count
     assert (
         f"{count} of them are from before results named their commit"
         in write_page(papers[name], tmp_path).read_text()
     )
 
 
-def test_nothing_with_one_seed_is_settled(papers: dict[str, Publication]) -> None:
+def test_nothing_with_fewer_than_three_seeds_is_settled(papers: dict[str, Publication]) -> None:
     for paper in papers.values():
         for row in paper.rows:
-            if len(row.values) == 1 and row.bar and row.bar.block.judged:
+            if 0 < len(row.values) < 3 and row.bar and row.bar.block.judged:
                 assert row.verdict in ("open", "tells nothing")
         for one in paper.claims:
-            assert one.verdict not in ("supported", "contradicted") or all(i.seeds > 1 for i in one.instances)
+            assert one.verdict != "supported" or all(i.seeds >= 3 for i in one.instances)
+            assert one.verdict != "contradicted" or any(
+                i.state == "fails" and i.seeds >= 3 for i in one.instances
+            )
 
 
 def test_one_run_in_many_rows_counts_once(papers: dict[str, Publication]) -> None:
     rows = [row for row in papers["fl-hc"].rows if row.table == "V" and row.bar and row.values]
     assert len({row.outcome for row in rows}) == 2  # the four groups, and L1 with single linkage
     krum = [row for row in papers["mini-fl"].rows if "1.0 " in row.cell and row.cell.endswith(" mini-krum")]
-    attacked = {row.outcome for row in krum if "no attack" not in row.cell}
-    assert len(attacked) == 1 < len(krum)
+    attacked = {row.values[0] for row in krum if "no attack" not in row.cell}
+    assert len(attacked) == 1 < len(krum)  # it keeps the same update whatever the attackers do
 
 
 def test_table_4_of_fl_hc_is_passed_by_everyone_alone(papers: dict[str, Publication]) -> None:
@@ -79,10 +83,17 @@ def test_what_was_replaced_is_on_the_page(papers: dict[str, Publication], tmp_pa
 def test_the_overview_has_every_paper_and_every_claim(papers: dict[str, Publication]) -> None:
     text = overview(list(papers.values()))
     for paper in papers.values():
-        assert f"[{paper.title}](papers/{paper.name}.md)" in text
-    assert text.count("| **") == sum(len(paper.written_claims) for paper in papers.values())
+        assert f"[{paper.title.partition(' (')[0]}](papers/{paper.name}.md)" in text
+    told = sum(line.startswith("| **") for line in text.splitlines())
+    assert told == sum(len(paper.written_claims) for paper in papers.values())
     lines = headlines(list(papers.values()))
-    assert len(lines) <= 40 and lines[0] == "| paper | says | ours | verdict |"
+    assert len(lines) == 2 + len(papers)  # one screen: a row for each paper
+    assert lines[0] == "| paper | contradicted, so far against, or open | claims | numbers |"
+    for paper, line in zip(papers.values(), lines[2:], strict=True):
+        against = [
+            one for one in paper.claims if one.verdict in ("contradicted", "open: few seeds, against", "open")
+        ]
+        assert all((one.claim.short or one.claim.says) in line for one in against)
 
 
 def test_pages_can_be_made_of_nothing(tmp_path: Path) -> None:

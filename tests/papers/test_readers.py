@@ -1,16 +1,19 @@
 """Numbers that papers report, on records made by hand."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+import flockwise as fw
 from flockwise.data import Dataset
 from flockwise.models import Layout, build
 from flockwise.papers.communities.readers import their_silhouette
 from flockwise.papers.flic.readers import before, best_of_last
 from flockwise.papers.flic.regression import two_clients
+from flockwise.store import open_run
 from flockwise.studies import finished
 from flockwise.studies.finished import Finished, statistic
 from flockwise.studies.readers import pure_from, right_from
@@ -88,3 +91,17 @@ def test_the_authors_silhouette_counts_a_client_among_its_own() -> None:
     # 1 on average to one's own (0 and 2), 4 to the others; by the book it is 2 and 4.
     assert their_silhouette(_with_distances(square, [0, 0, 1, 1, 0])) == pytest.approx(0.75)
     assert their_silhouette(_with_distances(square, [0, 0, 0, 0, 0])) == 0.0
+
+
+def test_the_global_model_of_mini_fl_is_the_one_that_clients_have_and_no_mean_with_rows_that_do_not_move(
+    tmp_path: Path,
+) -> None:
+    config = {
+        "rounds": 4, "data": {"name": "digits"}, "split": {"name": "noniid_degree", "clients": 20},
+        "model": {"name": "softmax"}, "strategy": {"name": "mini-fl", "collect": 1},
+    }  # fmt: skip
+    fw.run(config, out=tmp_path / "run")
+    done = Finished(open_run(tmp_path / "run"))
+    models, labels = done.models()
+    assert len(models) == 5 == len(np.unique(labels)) and not np.array_equal(models[0], models[1])
+    assert done.official_accuracy() == done.official(models[0])

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flockwise.errors import RunError
+from flockwise.errors import EngineError, RunError
 from flockwise.flower import Flocks, supervise
 from flockwise.flower.deployment import Deployment, alive
 from flockwise.store import Run, open_run
@@ -35,6 +35,7 @@ APP = Path(__file__).parents[2] / "examples" / "flower"
 KINDS = ("superlink", "serverapp", "supernode")
 NODES, ROUNDS, WARMUP = 2, 4, 2
 NODE_PAUSE = 15.0  # RestartSec of a node's unit
+RUN_PAUSE = 30.0  # that of the unit of a run, which is started again when its supervisor gives up
 _OPTIONS = json.dumps({"warmup": WARMUP, "quorum": 1.0})
 
 
@@ -113,6 +114,7 @@ class Submitted(threading.Thread):
     said: list[str] = field(default_factory=list)
     found: Run | None = None
     error: BaseException | None = None
+    again: int = 0  # times that the supervisor was started again
 
     def __post_init__(self) -> None:
         super().__init__(daemon=True)
@@ -125,12 +127,23 @@ class Submitted(threading.Thread):
             f'run="{self.path}" strategy="flic" options=\'{_OPTIONS}\' rounds={ROUNDS} timeout=400 '
             f"clients={NODES} evaluate-every=0"
         )
-        try:
-            self.found = supervise(
-                APP, "local", self.path, run_config=settings, home=self.deployment.home, say=self.said.append
-            )
-        except BaseException as error:
-            self.error = error
+        for self.again in range(4):
+            try:
+                self.found = supervise(
+                    APP,
+                    "local",
+                    self.path,
+                    run_config=settings,
+                    home=self.deployment.home,
+                    say=self.said.append,
+                )
+                return
+            except EngineError as error:
+                self.error = error
+                time.sleep(RUN_PAUSE)
+            except BaseException as error:
+                self.error = error
+                return
 
     def rounds(self) -> int:
         try:
@@ -177,7 +190,7 @@ def trial(
 ) -> dict[str, object]:
     """One run that is disturbed once; what came of it."""
     began, kept.restarted[:] = time.monotonic(), []
-    while kept.deployment.online() < NODES:  # the last trial may have left one on its way back
+    while not _all_online(kept.deployment):  # the last trial may have left one on its way back
         time.sleep(1.0)
     job = Submitted(kept.deployment, path)
     place = (moment + 0.5) / moments * ROUNDS  # in rounds, from the beginning of the run
@@ -189,16 +202,21 @@ def trial(
         "held": killed and found == expected, "killed": killed, "rounds_closed": closed, "hash": found[:16],
         "seconds": round(time.monotonic() - began, 1), "started_again": list(kept.restarted),
         "submitted": sum(line.startswith("submitted") for line in job.said),
-        "error": "" if job.error is None else str(job.error)[:300],
+        "supervisor_again": job.again, "error": "" if job.error is None else str(job.error)[:300],
     }  # fmt: skip
 
 
+def _all_online(deployment: Deployment) -> bool:
+    with contextlib.suppress(EngineError):
+        return deployment.online() >= NODES
+    return False
+
+
 def matrix(
-    kinds: list[str], moments: list[int], of: int, out: Path | None = None
+    kinds: list[str], moments: list[int], of: int, out: Path | None = None, before: Path | None = None
 ) -> dict[str, dict[str, object]]:
-    """All these trials on one deployment; those in `out` already are not done again."""
-    told = json.loads(out.read_text()) if out and out.exists() else {}
-    trials: dict[str, dict[str, object]] = dict(told.get("trials", {}))
+    """All these trials on one deployment; those in `out` or `before` are not done again."""
+    trials, earlier = _trials(out), _trials(before)
     with tempfile.TemporaryDirectory(prefix="flockwise-kills-") as folder:
         root = Path(folder)
         expected = undisturbed(root / "here")
@@ -211,12 +229,16 @@ def matrix(
             for moment in moments:
                 for kind in kinds:
                     name = f"{kind} {moment + 1}/{of}"
-                    if trials.get(name, {}).get("killed"):
+                    if {**earlier, **trials}.get(name, {}).get("killed"):
                         continue
                     trials[name] = trial(kept, kind, moment, of, pace, root / f"{kind}-{moment}", expected)
                     if out:
                         _write(out, trials, expected, of)
     return trials
+
+
+def _trials(path: Path | None) -> dict[str, dict[str, object]]:
+    return dict(json.loads(path.read_text())["trials"]) if path and path.exists() else {}
 
 
 def _write(out: Path, trials: dict[str, dict[str, object]], expected: str, of: int) -> None:
@@ -243,7 +265,8 @@ if __name__ == "__main__":
     parser.add_argument("--only", choices=KINDS, nargs="*", default=list(KINDS))
     parser.add_argument("--some", type=int, nargs="*", help="of the moments, counted from 0")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/flower_kills.json"))
+    parser.add_argument("--after", type=Path, help="a result whose trials are not done again")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the deployment is taken down on the way out
-    done = matrix(asked.only, asked.some or list(range(asked.moments)), asked.moments, asked.out)
+    done = matrix(asked.only, asked.some or list(range(asked.moments)), asked.moments, asked.out, asked.after)
     print(f"{sum(bool(t['held']) for t in done.values())} of {len(done)} held")

@@ -15,6 +15,7 @@ from flockwise.messages import Event
 from flockwise.rng import generator
 from flockwise.store import accept, create_run, open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
+from tests.conftest import Cases
 from tests.reliability.made import change, make
 from tests.runs.small import FLIC
 
@@ -87,8 +88,9 @@ def test_a_whole_run_has_no_damage(run: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["config.toml", "environment.json"])
-def test_a_bit_flipped_anywhere_in_a_file_is_noticed(run: Path, name: str) -> None:
+def test_a_bit_flipped_anywhere_in_a_file_is_noticed(run: Path, name: str, cases: Cases) -> None:
     whole = (run / name).read_bytes()
+    cases.count(len(whole))
     for position in range(len(whole)):
         damaged = bytearray(whole)
         damaged[position] ^= 1 << (position % 8)
@@ -98,8 +100,9 @@ def test_a_bit_flipped_anywhere_in_a_file_is_noticed(run: Path, name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["config.toml", "environment.json"])
-def test_a_file_cut_at_any_length_is_noticed(run: Path, name: str) -> None:
+def test_a_file_cut_at_any_length_is_noticed(run: Path, name: str, cases: Cases) -> None:
     whole = (run / name).read_bytes()
+    cases.count(len(whole))
     for length in range(len(whole)):
         (run / name).write_bytes(whole[:length])
         assert any(name in line for line in open_run(run).damage)
@@ -158,11 +161,11 @@ def views(path: Path) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_bits_flipped_in_the_database_are_noticed_or_harmless(run: Path, seed: int) -> None:
+def test_bits_flipped_in_the_database_are_noticed_or_harmless(run: Path, seed: int, cases: Cases) -> None:
     clean, rng = views(run), generator(seed, "flips")
     whole = (run / "run.sqlite").read_bytes()
     silent, seen = [], 0
-    for position in rng.choice(len(whole), size=120, replace=False).tolist():
+    for position in rng.choice(len(whole), size=cases.many(120, len(whole)), replace=False).tolist():
         damaged = bytearray(whole)
         damaged[position] ^= 1 << int(rng.integers(8))
         (run / "run.sqlite").write_bytes(bytes(damaged))

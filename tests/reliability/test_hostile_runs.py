@@ -209,3 +209,26 @@ def test_show_names_what_is_damaged(run: Path) -> None:
         and "round 2 is not what was written" in told.stdout
         and "0.500" in told.stdout
     )
+
+
+@pytest.mark.parametrize("version", ["\u00b2", "9" * 5000, "-1", "", "1.5"])
+def test_a_format_that_is_no_number_is_a_newer_one(run: Path, version: str) -> None:
+    change(run, f"UPDATE about SET value = '{version}' WHERE key = 'format'")
+    with pytest.raises(RunError, match="newer") as caught:
+        open_run(run)
+    assert len(str(caught.value)) < 300
+
+
+def test_an_array_of_no_round_is_left_out(run: Path) -> None:
+    change(run, "INSERT INTO arrays SELECT 'x', name, dtype, shape, data FROM arrays WHERE round = 1")
+    assert open_run(run).array("flock")[0].tolist() == [1, 2, 3, 4, 5] and open_run(run).damage
+
+
+def test_a_definition_of_several_lines_is_told_in_one(run: Path) -> None:
+    odd = "CREATE TABLE arrays (round ''never\nending\ntext"
+    change(
+        run, "PRAGMA writable_schema = ON", f"UPDATE sqlite_master SET sql = '{odd}' WHERE name = 'arrays'"
+    )
+    with pytest.raises(RunError, match=r"run\.sqlite: cannot be read: malformed database schema") as caught:
+        open_run(run)
+    assert "\n" not in str(caught.value)

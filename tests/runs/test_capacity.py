@@ -16,9 +16,10 @@ from .small import with_changes
 def test_flic_is_counted_with_its_updates_and_its_comparisons() -> None:
     clients, parameters = 1000, 650
     rows = (1 + clients) * parameters * 4
-    assert memory_needed(fw.flic(), clients, parameters) == rows + 3 * clients**2 * 8
-    assert memory_needed(fw.communities(), clients, parameters) == rows + 2 * clients**2 * 8
-    assert memory_needed(fw.fl_hc(), clients, parameters) == parameters * 4 + 2 * clients**2 * 8
+    assert memory_needed(fw.flic(), clients, parameters) == rows + 9 * clients**2 * 8
+    twice = (1 + 2 * clients) * parameters * 4
+    assert memory_needed(fw.communities(), clients, parameters) == twice + 8 * clients**2 * 8
+    assert memory_needed(fw.fl_hc(), clients, parameters) == parameters * 4 + 8 * clients**2 * 8
     assert memory_needed(fw.fedavg(), clients, parameters) == parameters * 4
     assert memory_needed(fw.ifca(flocks=3, restarts=2), clients, parameters) == 6 * parameters * 4
 
@@ -30,7 +31,7 @@ def test_a_hundred_thousand_clients_are_too_many_for_flic_and_none_for_fedavg(
     with pytest.raises(ConfigError) as refused:
         refuse_too_large(fw.flic(), 100_000, 650)
     (line,) = str(refused.value).splitlines()
-    assert "strategy.name = 'flic': with 100000 clients and 650 parameters it needs about 240 GB" in line
+    assert "strategy.name = 'flic': with 100000 clients and 650 parameters it needs about 720 GB" in line
     assert "16 GB are free" in line and "fedavg" in line
     refuse_too_large(fw.fedavg(), 100_000, 650)
     refuse_too_large(fw.flic(), 10_000, 650)
@@ -83,3 +84,14 @@ def test_a_number_without_end_is_refused_by_its_field(text: str) -> None:
         ConfigError, match=rf"^{text.partition('=')[0]} = a number of \d+ bits: must fit into 64"
     ):
         parse_config({}, [text])
+
+
+def test_a_round_whose_updates_do_not_fit_is_refused_with_a_fraction_that_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(capacity, "free_memory", lambda: 10**9)
+    capacity.refuse_large_round(10_000, 7_850, 0.01)
+    with pytest.raises(
+        ConfigError, match=r"^sampling.fraction = 0.1: the updates of 100000 clients .* at most 0.03"
+    ):
+        capacity.refuse_large_round(100_000, 7_850, 0.1)

@@ -87,7 +87,7 @@ def test_known_clients_keep_their_flock_newcomers_find_theirs_and_drifted_ones_m
     for name, kind in FEBRUARY.items():
         assert flock_of(february, name, row=0) == (first, second)[kind], name
     told = {event.kind: event for event in february.events if event.round == 6}
-    assert told["continued"].message.endswith("9 clients stay, 1 are new, 1 are gone")
+    assert told["continued"].message.endswith("9 clients of before, 1 new, 1 gone")
     assert told["continued"].detail == {"new": ["hospital K"], "gone": [NAMES[0]]}
     names = [client["name"] for client in february.clients]
     assert names[told["joined"].client] == names[told["placed"].client] == "hospital K"
@@ -231,6 +231,7 @@ def test_own_heads_stay_with_their_clients(tmp_path: Path) -> None:
 def test_every_kind_of_method_goes_on(strategy: str, tmp_path: Path) -> None:
     config = {
         "rounds": 3, "seed": 1, "model": {"name": "mlp"}, "split": {"name": "label_swap", "clients": 6, "groups": 2},
+        **{part: of for part, of in (STRATEGIES[strategy].start or {}).items() if part == "model"},
         "strategy": {"name": strategy, **dict(STRATEGIES[strategy].example or {})},
     }  # fmt: skip
     fw.run(config, out=tmp_path / "one")

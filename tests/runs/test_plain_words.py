@@ -63,3 +63,22 @@ def test_a_run_that_does_not_know_its_goal_says_so(tmp_path: Path) -> None:
 def test_a_dashboard_of_no_folder_is_refused(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["serve", str(tmp_path / "nofolder")])
     assert told.exit_code == 2 and "no such folder" in told.output
+
+
+@pytest.mark.parametrize(
+    ("tokens", "told"),
+    [
+        (np.arange(40).reshape(20, 2), r"^model: its embedding has 5 rows, .* reach to 39; .*tokens = 40"),
+        (np.arange(40).reshape(20, 2) - 3, "^data: tokens reach from -3 to 36: must be at least 0"),
+    ],
+)  # fmt: skip
+def test_tokens_that_a_model_does_not_know_are_told_before_training(
+    tokens: np.ndarray, told: str, tmp_path: Path
+) -> None:
+    clients = fw.Federation.from_arrays([(tokens, np.arange(20) % 5)] * 2, inputs="tokens")
+    config = {"rounds": 1, "model": {"name": "token-mlp"}}
+    with pytest.raises(InputError, match=told):
+        fw.run(config, clients, out=tmp_path / "run")
+    if tokens.min() >= 0:
+        config["model"] = {"name": "token-mlp", "tokens": 40}
+        assert fw.run(config, clients, out=tmp_path / "run").state == "finished"

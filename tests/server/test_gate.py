@@ -160,3 +160,20 @@ def test_hostile_scores_are_turned_away(score, reason):
 def test_a_client_without_validation_data_may_say_so():
     nothing = Scores(0, 3, (float("nan"), float("nan")), 0)
     assert Gate(4).admit(SCORES, bound([nothing])).admitted == (nothing,)
+
+
+def test_a_liar_in_a_flock_of_small_clients_is_held_to_the_median_of_that_flock():
+    """The cap was five medians of the round, and a liar among clients of few samples had nearly all of their mean."""
+    groups = [0, 0, 0, 1, 1, 1]
+    engine = FakeEngine(goals_of(groups, DIMENSION), groups=groups)
+    server = make_server("oracle", CLIENTS, DIMENSION)
+    counts = {0: 9_000_000, 2: 10, 4: 10, 1: 5000, 3: 5000, 5: 5000}  # 0, 2 and 4 are a flock of the oracle's
+    before = server.state.models.astype(np.float64)
+    updates = {r.client: r.update.astype(np.float64) for r in engine.replies(server.ask())}
+    round_of(server, engine, lambda rs: [replace(r, samples=counts[r.client]) for r in rs])
+    flock = int(server.state.labels[0])
+    assert server.state.labels.tolist() == [flock, 1 - flock] * 3
+    expected = (
+        before[min(flock, len(before) - 1)] + (50 * updates[0] + 10 * updates[2] + 10 * updates[4]) / 70
+    )
+    np.testing.assert_allclose(server.state.models[flock], expected, rtol=1e-4, atol=1e-5)

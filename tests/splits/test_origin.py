@@ -15,7 +15,7 @@ def test_a_split_of_a_data_set_by_name_says_how_it_was_made() -> None:
         "data": {"name": "digits"},
         "split": {
             "name": "label_swap", "clients": 20, "seed": 1, "groups": 4, "pairs": None, "sizes": "equal",
-            "samples": None, "validation": 0.1, "test": None,
+            "samples": None, "validation": 0.1, "test": None, "shared": False,
         },
     }  # fmt: skip
 

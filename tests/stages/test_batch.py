@@ -3,8 +3,10 @@
 import numpy as np
 
 from flockwise.messages import Plan, Replies, Reply, Task
+from flockwise.rng import generator
 from flockwise.server import Gate
 from flockwise.stages.batch import batch_of, believed
+from tests.conftest import Cases
 
 
 def columns(matrix: np.ndarray, clients: list[int]) -> tuple[Plan, Replies]:
@@ -86,3 +88,15 @@ def test_what_was_sent_is_the_model_that_each_client_chose_to_train() -> None:
     assert np.array_equal(batch.sent, models[[1, 1]]) and batch.sent.strides[0] == 0, (
         "one model, not a copy for each"
     )
+
+
+def test_one_client_has_no_larger_share_than_the_cap_allows_whatever_it_claims(cases: Cases) -> None:
+    random = generator(0, "claims")
+    for _ in range(cases.many(500)):
+        honest = np.exp(random.uniform(0, 12, int(random.integers(0, 30)))).round()
+        cap = float(random.uniform(1, 20))
+        liar = int(random.integers(len(honest) + 1))
+        counts = np.insert(honest, liar, float(10 ** random.integers(0, 18)))
+        weights = believed(counts, cap)
+        assert weights[liar] / weights.sum() <= cap / (cap + len(counts) // 2) * (1 + 1e-12)
+        assert (weights <= counts).all() and (weights > 0).all()

@@ -4,7 +4,7 @@ import numpy as np
 
 from flockwise.messages import ROOT
 from flockwise.stages import QUARANTINED, UNPLACED, judge_flocks
-from flockwise.stages.judging import Judge
+from flockwise.stages.judging import Judge, witnesses
 from flockwise.stages.schedule import FOUND, Looked
 from tests.stages.states import a_round, after, asked, batch, scored, state
 
@@ -82,3 +82,12 @@ def test_no_judge_asks_before_flocks_are_found_or_when_it_does_not_sit():
     for memory in ([], [(FOUND, Looked(4))]):
         before = state([0, 0, 1, 1], round=5, memory=memory)
         assert after(judge_flocks("validation"), a_round(before)).state is before
+
+
+def test_of_very_large_flocks_some_members_are_asked_the_same_whenever_it_is_asked(monkeypatch):
+    before = a_round(state([0] * 30 + [1] * 3 + [UNPLACED], round=4))
+    assert witnesses(before, np.array([0, 1])).tolist() == list(range(34))
+    monkeypatch.setattr("flockwise.stages.judging.MOST_WITNESSES", 5)
+    drawn = witnesses(before, np.array([0, 1]))
+    assert len(drawn) == 8 and (drawn[:5] < 30).all() and drawn[5:].tolist() == [30, 31, 32]
+    assert drawn.tolist() == witnesses(before, np.array([0, 1])).tolist()

@@ -88,3 +88,23 @@ def test_wnn_stands_models_so_deep_that_everything_is_far():
     models, rows = NearestCommunities("wnn").assign(deep, Setting(layers=layers))
     assert np.isfinite(models).all()
     assert np.allclose(models[rows], deep.models[deep.labels]), "far away, the nearest alone counts"
+
+
+def test_soft_weights_are_one_over_the_logarithm_and_let_others_count_where_exp_does_not():
+    away = np.array([[51.0, 153.0]])
+    models = np.array([[1.0], [0.0]], dtype=np.float32)
+    own, other = 1 / np.log1p(51.0), 1 / np.log1p(153.0)
+    assert NearestCommunities("wnn", soft=True)._mixed(away, models)[0, 0] == pytest.approx(
+        own / (own + other)
+    )
+    assert NearestCommunities("wnn")._mixed(away, models)[0, 0] == 1.0
+    assert NearestCommunities("wnn", soft=True)._mixed(np.array([[0.0, 9.0]]), models)[0, 0] == pytest.approx(
+        1.0
+    )
+
+
+def test_soft_weights_sum_to_one():
+    before = communities("wnn")[0]
+    same = replace(before, models=np.repeat(before.models[:1], 3, axis=0))
+    models, rows = NearestCommunities("wnn", soft=True).assign(same, Setting())
+    assert np.allclose(models[rows], same.models[0], rtol=1e-5)

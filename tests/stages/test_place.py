@@ -1,5 +1,6 @@
 """Clients without a flock find one on their own validation data."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -71,3 +72,22 @@ def test_with_follow_clients_move_only_where_they_do_that_much_better(gain, move
     assert [task.client for task in plan.tasks] == [0, 1], "only this round's"
     assert done.state.labels.tolist() == [int(moves), 1, 1]
     assert [event.kind for event in done.events] == (["moved"] if moves else [])
+
+
+def test_very_many_clients_without_a_flock_wait_until_they_take_part(monkeypatch):
+    before = found([0, 1, UNPLACED, UNPLACED, UNPLACED], heard=(0, 1, 3), since=1)
+    everyone, _ = asked(place(), a_round(before), scored({}, round=4))
+    assert [task.client for task in everyone.tasks] == [2, 3, 4]
+    monkeypatch.setattr(sys.modules["flockwise.stages.place"], "AT_ONCE", 2)
+    some, _ = asked(place(), a_round(before), scored({}, round=4))
+    assert [task.client for task in some.tasks] == [3]
+
+
+def test_what_became_of_very_many_is_told_together(monkeypatch):
+    monkeypatch.setattr(sys.modules["flockwise.stages.place"], "MOST_TOLD", 1)
+    before = found([0, 1, UNPLACED, UNPLACED], heard=(0, 1), since=1)
+    _, done = asked(place(), a_round(before), scored({2: (0.2, 0.9), 3: (0.1, 0.8)}, round=4))
+    assert done.state.labels.tolist() == [0, 1, 1, 1]
+    assert [(event.kind, event.client, event.detail) for event in done.events] == [
+        ("placed", None, {"sizes": {"flock 1": 2}})
+    ]

@@ -10,6 +10,7 @@ from flockwise.errors import RunError
 from flockwise.messages import Event
 from flockwise.store import accept, create_run, files, list_runs, open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
+from tests.conftest import Cases
 
 
 def _write(path: Path, rounds: int = 4, **policy: object) -> None:
@@ -45,11 +46,13 @@ def test_old_checkpoints_go_and_named_ones_stay(tmp_path: Path) -> None:
     assert len(list((tmp_path / "run" / "checkpoints").iterdir())) == 3
 
 
-def test_a_bit_flipped_anywhere_in_a_checkpoint_is_noticed(tmp_path: Path) -> None:
+def test_a_bit_flipped_anywhere_in_a_checkpoint_is_noticed(tmp_path: Path, cases: Cases) -> None:
     _write(tmp_path / "run")
     path = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
     whole = path.read_bytes()
-    for position in range(0, len(whole), 7):
+    places = range(0, len(whole), 7)
+    cases.count(len(places))
+    for position in places:
         damaged = bytearray(whole)
         damaged[position] ^= 1 << (position % 8)
         path.write_bytes(bytes(damaged))
@@ -57,11 +60,13 @@ def test_a_bit_flipped_anywhere_in_a_checkpoint_is_noticed(tmp_path: Path) -> No
             open_run(tmp_path / "run").checkpoint(4)
 
 
-def test_a_checkpoint_cut_at_any_length_is_passed_over(tmp_path: Path) -> None:
+def test_a_checkpoint_cut_at_any_length_is_passed_over(tmp_path: Path, cases: Cases) -> None:
     _write(tmp_path / "run")
     path = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
     whole = path.read_bytes()
-    for length in range(0, len(whole), 11):
+    lengths = range(0, len(whole), 11)
+    cases.count(len(lengths))
+    for length in lengths:
         path.write_bytes(whole[:length])
         with reopen_run(tmp_path / "run", CheckpointPolicy()):
             assert open_run(tmp_path / "run").checkpoints[-1] == 4
@@ -101,7 +106,7 @@ def test_broken_and_newer_runs_are_said_to_be_so(tmp_path: Path) -> None:
 
 
 def test_every_file_operation_that_fails_leaves_the_old_content_or_the_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: Cases
 ) -> None:
     path, fails_at, clean = tmp_path / "file", 0, False
     path.write_bytes(b"old content")
@@ -121,6 +126,7 @@ def test_every_file_operation_that_fails_leaves_the_old_content_or_the_new(
             clean = True
         except OSError:
             assert path.read_bytes() in (b"old content", b"new content")
+    cases.count(fails_at - 1)
     assert fails_at > 5
     assert path.read_bytes() == b"new content"
 

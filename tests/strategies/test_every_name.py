@@ -51,6 +51,8 @@ def test_every_strategy_runs_with_every_rule_and_lost_replies(strategy, rule):
             play(**SMALL, strategy={"name": strategy}, aggregation={"name": rule, **options_of(RULES[rule])})
         return
     deep = {"model": {"name": "mlp", "hidden": 8}}  # for methods that keep a model's last layer
+    if "model" in (STRATEGIES[strategy].start or {}):  # or that need one of a kind
+        deep = {"model": {**STRATEGIES[strategy].start["model"], "of": "softmax"}}
     game = play(
         **{**SMALL, **deep}, faults={"dropout": 0.3}, root={"samples": 60},
         strategy={"name": strategy, **options_of(STRATEGIES[strategy])},

@@ -91,7 +91,10 @@ def test_tables_inherit_what_the_study_says():
         ({"vary": {"rounds": [1]}, "show": {"worst": "attack"}}, "show.worst = 'attack': no such axis"),
         ({"seeds": [1, 1]}, "a seed counts once"),
         ({"vari": {}}, "vari = {}: unknown key"),
-        ({"tables": {"I": {}}, "vary": {"rounds": [1]}}, "says in each of them what is varied"),
+        (
+            {"tables": {"I": {}}, "tune": {"search": {"rounds": [1, 2]}, "table": "II"}},
+            "tune.table = 'II': no such table; there are I",
+        ),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(content, line):
@@ -122,3 +125,9 @@ def test_a_file_that_is_no_study_is_one_line(tmp_path):
         read_study(tmp_path / "broken.toml")
     with pytest.raises(ConfigError, match="cannot be read"):
         read_study(tmp_path / "nothing.toml")
+
+
+def test_axes_at_the_top_are_those_of_every_table():
+    found = study(vary={"rounds": [1, 2]}, tables={"I": {"vary": {"seed2": {"a": {}}}}, "II": {}})
+    axes = {name: list(table.vary) for name, table in found.every_table().items()}
+    assert axes == {"I": ["rounds", "seed2"], "II": ["rounds"]}

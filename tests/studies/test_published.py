@@ -12,6 +12,7 @@ from flockwise.errors import ConfigError
 from flockwise.studies.cells import cells_of
 from flockwise.studies.published.bars import Bar, Block, read_bars
 from flockwise.studies.published.claims import Claim, judge
+from flockwise.studies.published.drawing import Lines, beside
 from flockwise.studies.published.measured import Measured
 from flockwise.studies.published.verdicts import counted, rows_of
 from tests.studies.made_up import result_of, study_of
@@ -69,6 +70,21 @@ def test_one_seed_settles_nothing_however_far_it_is(value: float, expected: str)
     assert _verdict([value], _bar(90.0)) == f"open: one seed, {expected}"
 
 
+def test_two_seeds_settle_nothing_and_a_seed_on_the_other_side_leaves_it_open() -> None:
+    assert _verdict([80.0, 80.0], _bar(90.0)) == "open: two seeds, below"
+    many = [80.0, 80.1] * 8
+    assert _verdict(many, _bar(90.0)) == "worse"
+    assert _verdict([*many, 89.5], _bar(90.0)) == "open: below, by less than seeds differ"
+
+
+def test_a_comparison_with_enough_seeds_contradicts_whatever_others_lack() -> None:
+    measured = _measured({"a": [1.0, 1.1, 1.0], "b": [3.0], "c": [1.0]})
+    test = {"left": _of("{name}"), "relation": ">", "right": 2.0, "over": {"name": ["a", "b"]}, "how": "all"}
+    assert judge(_claim([test]), measured).verdict == "contradicted"
+    few = {**test, "over": {"name": ["b", "c"]}}
+    assert judge(_claim([few]), measured).verdict == "open: few seeds, against"
+
+
 def test_a_baseline_under_attack_only_differs() -> None:
     for mean in (80.0, 99.0):
         bar = _bar(90.0, baseline_under_attack=True)
@@ -87,8 +103,8 @@ def test_the_published_spread_over_runs_widens_the_interval_and_that_over_client
 
 def test_what_is_counted_must_be_the_same() -> None:
     exact = _bar(5.0, unit="number")
-    assert _verdict([5.0, 5.0], exact) == "agrees"
-    assert _verdict([4.0, 4.0], exact) == "worse"
+    assert _verdict([5.0, 5.0, 5.0], exact) == "agrees"
+    assert _verdict([4.0, 4.0, 4.0], exact) == "worse"
     assert _verdict([5.0, 4.0], exact).startswith("open")
 
 
@@ -130,11 +146,18 @@ def _of(cell: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("ours", "theirs", "expected"),
     [
-        ([3.0], [2.0], "open: one seed for"),
-        ([2.0], [2.0], "open: one seed against"),
+        ([3.0], [2.0], "open: few seeds, for"),
+        ([2.0], [2.0], "open: few seeds, against"),
         ([3.0, 3.1, 3.0], [2.0, 2.1, 2.1], "supported"),
         ([1.0, 1.1, 1.0], [2.0, 2.1, 2.1], "contradicted"),
         ([9.0, 1.0, 5.0], [2.0, 2.1, 2.1], "open"),
+        ([3.0, 3.0], [2.0, 2.0], "open: few seeds, for"),
+        ([1.0, 1.0], [2.0, 2.0], "open: few seeds, against"),
+        (
+            [2.0, *[9.0, 9.1] * 8],
+            [2.1, *[2.0] * 16],
+            "open",
+        ),  # the interval is clear, one seed says the opposite
         ([], [2.0], "not run"),
         ([10.0, 20.0, 30.0], [9.0, 19.0, 28.9], "supported"),  # paired: what seeds share cancels out
     ],
@@ -153,13 +176,13 @@ def test_all_any_and_most_of_several() -> None:
         test = {"left": _of("{name}"), "relation": ">", "right": 2.0, "over": {"name": names}, "how": how}
         return judge(_claim([test]), measured).verdict
 
-    assert verdict("all", ["a", "b"]) == verdict("any", ["a", "c"]) == "open: one seed for"
-    assert verdict("all", ["a", "c"]) == verdict("any", ["c"]) == "open: one seed against"
-    assert verdict("most", ["a", "b", "c"]) == "open: one seed for"
-    assert verdict("most", ["a", "c"]) == "open: one seed against"
+    assert verdict("all", ["a", "b"]) == verdict("any", ["a", "c"]) == "open: few seeds, for"
+    assert verdict("all", ["a", "c"]) == verdict("any", ["c"]) == "open: few seeds, against"
+    assert verdict("most", ["a", "b", "c"]) == "open: few seeds, for"
+    assert verdict("most", ["a", "c"]) == "open: few seeds, against"
     assert verdict("all", ["a", "d"]) == "open: run in part, so far for"
-    assert verdict("all", ["c", "d"]) == "open: one seed against"  # what is missing cannot mend it
-    assert verdict("any", ["a", "d"]) == "open: one seed for"
+    assert verdict("all", ["c", "d"]) == "open: few seeds, against"  # what is missing cannot mend it
+    assert verdict("any", ["a", "d"]) == "open: few seeds, for"
     assert verdict("all", ["d"]) == "not run"
 
 
@@ -168,7 +191,7 @@ def test_relations_margins_and_factors() -> None:
 
     def holds(**more: Any) -> bool:
         test = {"left": _of("ours"), "right": _of("theirs"), **more}
-        return judge(_claim([test]), measured).verdict == "open: one seed for"
+        return judge(_claim([test]), measured).verdict == "open: few seeds, for"
 
     assert holds(relation=">=", times=2.0) and not holds(relation=">", times=2.0)
     assert holds(relation=">", times=2.0, margin=0.1) and holds(relation="==", times=2.0)
@@ -180,7 +203,7 @@ def test_a_vacuous_claim_tells_nothing_but_can_still_fail() -> None:
     test = {"left": _of("ours"), "right": 1.0}
     assert judge(_claim([test], vacuous="why"), _measured({"ours": [2.0]})).verdict == "tells nothing"
     assert (
-        judge(_claim([test], vacuous="why"), _measured({"ours": [0.0]})).verdict == "open: one seed against"
+        judge(_claim([test], vacuous="why"), _measured({"ours": [0.0]})).verdict == "open: few seeds, against"
     )
 
 
@@ -229,3 +252,15 @@ def test_a_study_with_published_numbers_beside_it_gets_a_page_of_verdicts(tmp_pa
     assert "| a | accuracy | 90 | 90.10 ± 0.2484 | +0.1 | 3 | agrees |" in page
     assert "| b | accuracy | 99 | 92.10 ± 0.2484 | -6.9 | 3 | worse |" in page
     assert "| **supported** | b beats a | abstract |" in page
+
+
+def test_seeds_are_bars_at_few_points_and_a_band_along_many_and_one_seed_has_neither() -> None:
+    few = [(float(x), 1.0) for x in range(3)]
+    many = [(float(x), 1.0) for x in range(30)]
+    plain = beside("t", "x", "y", [Lines("one seed", few, [])], (0.0, 2.0)).svg()
+    bars = beside("t", "x", "y", [Lines("seeds", few, [], [0.1, None, 0.1])], (0.0, 2.0)).svg()
+    band = beside("t", "x", "y", [Lines("seeds", many, [(29.0, 1.5)], [0.1] * 30)], (0.0, 2.0)).svg()
+    assert bars.count("<line") == plain.count("<line") + 2
+    assert band.count("<line") == plain.count("<line") and "0.18" in band and "0.18" not in bars
+    cut = beside("t", "x", "y", [Lines("far", [(0.0, 9.0), (1.0, 1.0)], [], [0.1, 0.1])], (0.0, 2.0)).svg()
+    assert cut.count("<line") == plain.count("<line") + 1

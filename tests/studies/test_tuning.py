@@ -236,3 +236,25 @@ def test_a_study_is_tuned_and_carried_out_and_says_so(tmp_path):
         ("mean", "0.0001", "0"), ("mean", "0.3", "1"), ("median", "0.0001", "0"), ("median", "0.3", "1"),
     ]  # fmt: skip
     assert "on validation data" in (tmp_path / "page.html").read_text()
+
+
+def test_methods_are_tuned_once_for_all_tables_that_share_a_search():
+    study = read_study(
+        {
+            **SMALL, "vary": {"aggregation.name": ["mean", "median"]},
+            "tune": {"search": {RATE: [0.01, 0.1]}, "table": "I"},
+            "tables": {"I": {}, "II": {"base": {"rounds": 3}}, "III": {"vary": {"aggregation.name": ["mean", "krum"]}}},
+        }
+    )  # fmt: skip
+    found, _ = searched(
+        study, lambda cell: near(cell) if cell.labels["aggregation.name"] != "krum" else cell.tuned[RATE]
+    )
+    assert [(s.table, s.label) for s in found] == [("I", "mean"), ("I", "median"), ("III", "krum")]
+    tuned = {
+        (cell.table, cell.labels["aggregation.name"]): cell.config.training.learning_rate
+        for cell in with_choices(cells_of(study), found, None)
+    }
+    assert tuned == {
+        ("I", "mean"): 0.1, ("I", "median"): 0.01, ("II", "mean"): 0.1, ("II", "median"): 0.01,
+        ("III", "mean"): 0.1, ("III", "krum"): 0.1,
+    }  # fmt: skip

@@ -32,9 +32,11 @@ def plain_loop(module, x, y, orders, recipe, dtype=torch.float32):
     images = torch.from_numpy(x).to(dtype)
     images = images.permute(0, 3, 1, 2).contiguous() if images.dim() == 4 else images
     start = [p.detach().clone() for p in module.parameters()]
-    kind = {"sgd": partial(torch.optim.SGD, momentum=recipe.momentum), "adam": torch.optim.Adam}[
-        recipe.optimizer
-    ]
+    kinds = {
+        "sgd": partial(torch.optim.SGD, momentum=recipe.momentum), "adam": torch.optim.Adam,
+        "adamw": torch.optim.AdamW,
+    }  # fmt: skip
+    kind = kinds[recipe.optimizer]
     optimiser = kind(module.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
     module.train()
     for order in orders:

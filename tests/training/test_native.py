@@ -172,6 +172,30 @@ def test_momentum_decay_and_pull_equal_exact_training(name, recipe):
     check_against_float64(build(name, (1, 8, 8), 3, seed=0), (1, 8, 8), recipe, n=10)
 
 
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Recipe(3, 4, 0.01, optimizer="adam"),
+        Recipe(3, 4, 0.01, optimizer="adam", weight_decay=0.1, proximal=0.3),
+        Recipe(3, 4, 0.01, optimizer="adamw", weight_decay=0.1),
+        Recipe(2, 3, 0.01, optimizer="adamw", weight_decay=0.1, proximal=0.3),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["softmax", "mlp", "cnn"])
+def test_adam_is_as_near_to_exact_training_as_torch_is(name, recipe):
+    """A number whose gradient is next to nothing moves by a whole rate either way, in torch as well: hence a factor."""
+    module, shape = build(name, (1, 8, 8), 3, seed=0), (1, 8, 8)
+    x, y = samples(shape, 10, 3)
+    orders, start = orders_of(10, recipe.epochs), vector_of(module)
+    exact, _ = plain_loop(module, x, y, orders, recipe, torch.float64)
+    native, loss = NativeTrainer(module, shape).train(start, x, y, orders, recipe)
+    generic, same = GenericTrainer(module, shape).train(start, x, y, orders, recipe)
+    allowed = 10 * relative_to_update(generic, exact, start) + 1e-5
+    assert relative_to_update(native, exact, start) < min(allowed, 1e-2)
+    assert loss == pytest.approx(same, rel=1e-4)
+
+
 def test_a_whole_epoch_stays_as_near_to_float64_as_torch_does():
     module, recipe, shape = build("cnn", (1, 28, 28), 10, seed=0), Recipe(1, 10, 0.01), (1, 28, 28)
     x, y = samples(shape, 100, 10)

@@ -134,7 +134,6 @@ def test_large_layers_that_step_by_themselves_keep_to_schedules_too():
 def test_the_path_says_what_the_kernels_cannot_do():
     module = build("mlp", SHAPE, 3, seed=0)
     for recipe, word in (
-        (Recipe(1, 4, 0.1, optimizer="adamw"), "AdamW"),
         (Recipe(1, 4, 0.1, clip=1.0), "clip = 1"),
         (fw.Optimizer(torch.optim.RMSprop), "own optimiser"),
     ):

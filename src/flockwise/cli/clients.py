@@ -15,12 +15,22 @@ from flockwise.cli.tables import echo_table
 @click.option(
     "--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Write a CSV file instead."
 )
-def clients(run: Path, as_json: bool, csv_file: Path | None) -> None:
-    """Show what became of each client of RUN: name, flock, state, accuracy, rounds trained, samples."""
-    from flockwise.store import open_run
-    from flockwise.store.summary import client_summary
+@click.option("--client", type=click.IntRange(min=0), help="Only this one, by its number.")
+def clients(run: Path, as_json: bool, csv_file: Path | None, client: int | None) -> None:
+    """Show what became of each client of RUN: name, flock, state, accuracy, rounds trained, samples.
 
-    rows = client_summary(open_run(run))
+    Of more than 20,000 clients, the flocks are shown: --client, --json and --csv have single ones.
+    """
+    from flockwise.errors import InputError
+    from flockwise.store import open_run
+    from flockwise.store.compact import MANY
+    from flockwise.store.summary import client_summary, flock_summary
+
+    found = open_run(run)
+    if client is not None and client >= len(found.clients):
+        raise InputError(f"--client {client}: must be 0 to {len(found.clients) - 1}")
+    many = len(found.clients) >= MANY and client is None and not as_json and csv_file is None
+    rows = flock_summary(found) if many else client_summary(found, client)
     if csv_file is not None:
         from flockwise.export.text_files import write_table
 

@@ -87,12 +87,12 @@ def check_rows(found: "DataCheck") -> list[dict[str, Any]]:
     skew = {name: values.tolist() for name, values in found.skew._asdict().items()}
     return [
         {
-            "client": number, "name": name, **{part: sizes[number] for part, sizes in found.sizes.items()},
-            "classes": found.classes[number],
-            **{measure: _rounded(values[number]) for measure, values in skew.items()},
+            "client": number, "name": name, **{part: sizes[place] for part, sizes in found.sizes.items()},
+            "classes": found.classes[place],
+            **{measure: _rounded(values[place]) for measure, values in skew.items()},
             "findings": faults[number],
         }
-        for number, name in enumerate(found.names)
+        for place, (number, name) in enumerate(found.names.items())
     ]  # fmt: skip
 
 

@@ -97,7 +97,7 @@ def submit_config(config: Path, out: Path | None, overrides: tuple[str, ...]) ->
     from flockwise.config import load_config
     from flockwise.flower.config_app import write_app
     from flockwise.flower.supervisor import supervise as keep_going
-    from flockwise.runs.runner import new_run_path
+    from flockwise.runs.provenance import new_run_path
 
     checked = load_config(config, overrides)
     path = (out or new_run_path(checked)).absolute()

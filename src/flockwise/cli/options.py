@@ -17,6 +17,9 @@ RUN: Decorator = click.argument("run", type=click.Path(path_type=Path))
 OUT: Decorator = click.option(
     "--out", type=click.Path(path_type=Path), help="The run directory (default: a new one below runs/)."
 )
+ADDRESS: Decorator = click.option(
+    "--address", help="With --engine ray: the cluster: auto, local, HOST:PORT or ray://HOST:PORT."
+)
 _ROUNDS_JSON: Decorator = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object per round, for programs."
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from flockwise.cli.elsewhere import telling_others
-from flockwise.cli.options import OUT, overrides, while_training
+from flockwise.cli.options import ADDRESS, OUT, overrides, while_training
 from flockwise.cli.progress import follow
 
 
@@ -14,15 +14,16 @@ from flockwise.cli.progress import follow
 @click.argument("config", type=click.Path(path_type=Path))
 @OUT
 @overrides("Replace a field, e.g. training.epochs=5.")
-@click.option("--engine", type=click.Choice(["local", "flower"]), help="Who trains (engine.name).")
+@click.option("--engine", type=click.Choice(["local", "flower", "ray"]), help="Who trains (engine.name).")
+@ADDRESS
 @click.option("--superlink", help="With --engine flower: run on this SuperLink instead of a simulation.")
 @click.option("--check", is_flag=True, help="Only check the config.")
 @click.option("--serve", is_flag=True, help="Watch it live in a browser beside the run.")
 @telling_others
 @while_training
 def run(
-    config: Path, out: Path | None, overrides: tuple[str, ...], engine: str | None, superlink: str | None,
-    check: bool, serve: bool, data: Path | None, as_json: bool, quiet: bool,
+    config: Path, out: Path | None, overrides: tuple[str, ...], engine: str | None, address: str | None,
+    superlink: str | None, check: bool, serve: bool, data: Path | None, as_json: bool, quiet: bool,
     on: tuple[tuple[str, str], ...], track: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Run CONFIG, a TOML file (see `flockwise new`)."""
@@ -30,6 +31,7 @@ def run(
     from flockwise.config.doubts import doubts
 
     overrides += (f"engine.name={engine}",) if engine else ()
+    overrides += (f"engine.address={address}",) if address else ()
     overrides += (f"engine.superlink={superlink}",) if superlink else ()
     checked = load_config(config, overrides)
     for line in doubts(checked):

@@ -1,5 +1,6 @@
 """study: a whole table of runs from one file."""
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
     metavar="TEXT",
     help="Only cells whose name contains this; may be repeated.",
 )
+@click.option(
+    "--row",
+    "rows",
+    multiple=True,
+    metavar="LABEL=STRATEGY",
+    help="One more row: a strategy's name, or module:function; may be repeated.",
+)
 @click.option("--seeds", type=click.IntRange(min=1), help="How many seeds, instead of what the file says.")
 @click.option("--out", type=FOLDER, help="Where results and pages go (default: studies/NAME).")
 @click.option("--jobs", type=click.IntRange(min=0), default=0, help="Cells at once; 0: one a core.")
@@ -47,9 +55,9 @@ if TYPE_CHECKING:
     "--page-only", is_flag=True, help="Run nothing; write tables and page from the results there are."
 )
 def study(
-    file: Path, scale: str, tables: tuple[str, ...], names: tuple[str, ...], seeds: int | None, out: Path | None,
-    jobs: int, ray: str | None, data: Path | None, keep_runs: bool, again: bool, dry_run: bool, listing: bool,
-    page_only: bool,
+    file: Path, scale: str, tables: tuple[str, ...], names: tuple[str, ...], rows: tuple[str, ...],
+    seeds: int | None, out: Path | None, jobs: int, ray: str | None, data: Path | None, keep_runs: bool,
+    again: bool, dry_run: bool, listing: bool, page_only: bool,
 ) -> None:  # fmt: skip
     """Carry out the study in FILE, a TOML file (see `flockwise new study`), and write its tables and page.
 
@@ -57,7 +65,7 @@ def study(
     """
     from flockwise.studies.handle import Study
 
-    found = Study(file, scale=scale, out=out, data=data, tables=tables, seeds=seeds)
+    found = Study(file, scale=scale, out=out, data=data, tables=tables, seeds=seeds, rows=more_rows(rows))
     todo = chosen(found.cells if again else found.missing, found.cells, names)
     if listing:
         list_cells(found, todo)
@@ -75,6 +83,19 @@ def study(
         raise click.exceptions.Exit(130)
     if found.failed:
         raise click.exceptions.Exit(1)
+
+
+def more_rows(given: tuple[str, ...]) -> dict[str, str]:
+    """Label and strategy of rows from the command line; modules are looked for in this folder too."""
+    from flockwise.errors import ConfigError
+
+    rows = dict(text.partition("=")[::2] for text in given)
+    for label, name in rows.items():
+        if not label.strip() or not name.strip():
+            raise ConfigError(f"--row {label!r}: must be LABEL=STRATEGY, such as mine=my_module:my_method")
+    if rows and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    return rows
 
 
 def chosen(todo: Iterable["Cell"], known: Iterable["Cell"], names: tuple[str, ...]) -> list["Cell"]:

@@ -54,7 +54,7 @@ def from_estimator(estimator: Any) -> Callable[[Any], Labels]:
     def cluster(matrix: Any) -> Labels:
         with running(type(estimator).__name__):
             found = copy.deepcopy(estimator).fit_predict(matrix)
-        return checked_labels(found, np.shape(matrix)[0], type(estimator).__name__)
+        return checked_labels(found, _clients(matrix), type(estimator).__name__)
 
     return cluster
 
@@ -71,9 +71,14 @@ def _of_function(function: "partial[Any]") -> Clustering:
     def cluster(matrix: Any) -> Labels:
         with running(name):
             found = function(matrix)
-        return checked_labels(found, np.shape(matrix)[0], name)
+        return checked_labels(found, _clients(matrix), name)
 
     return Clustering(cluster, getattr(function.func, "takes", "similarity"))
+
+
+def _clients(matrix: Any) -> int:
+    """Rows of an array or of a sparse matrix, which NumPy knows no shape of."""
+    return int((matrix.shape if hasattr(matrix, "shape") else np.shape(matrix))[0])
 
 
 def _of_estimator(estimator: Any) -> Clustering:

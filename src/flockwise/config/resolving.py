@@ -264,9 +264,15 @@ def _among(chosen: int | float | list[int], clients: int) -> None:
 def _faults(config: Config, directory: Path | None) -> Config:
     clients = config.split.clients
     for field in ("late_clients", "slow_clients", "drift_clients"):
-        count = getattr(config.faults, field)
+        given = getattr(config.faults, field)
+        count = max(given, default=-1) + 1 if isinstance(given, list) else given
         if clients is not None and count > clients:
-            raise ConfigError(f"faults.{field} = {count}: must be at most split.clients = {clients}")
+            told = (
+                f"lie between 0 and {clients - 1}"
+                if isinstance(given, list)
+                else f"be at most split.clients = {clients}"
+            )
+            raise ConfigError(f"faults.{field} = {given}: must {told}")
     return config
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from flockwise.kernels.fold import LEAST_WIDTH, MOST_WIDTH
 from flockwise.options import NOT_SET, may_be_none, written
 
 Fraction = Annotated[float, Field(gt=0, le=1)]
@@ -127,6 +128,16 @@ class Sampling(Section):
     fraction: Fraction = Field(1.0, description="share of the clients (of each flock, once there are flocks)")
 
 
+class EvidenceSection(Section):
+    """What is kept of updates to compare clients on."""
+
+    sketch: Annotated[int, Field(ge=LEAST_WIDTH, le=MOST_WIDTH)] | Literal["auto"] | None = Field(
+        "auto",
+        description="numbers kept of each update, for cosine and l2; errors shrink with their root. "
+        "none: whole updates; auto: whole ones up to 5,000 clients and 2 GiB",
+    )
+
+
 class StrategySection(OpenSection):
     """The method; its own options stand beside the name."""
 
@@ -169,7 +180,9 @@ class Faults(Section):
     """What goes wrong on the way, in simulation."""
 
     dropout: float = Field(0.0, ge=0, le=1, description="chance that a client's reply never comes")
-    late_clients: int = Field(0, ge=0, description="how many clients join late")
+    late_clients: Annotated[int, Field(ge=0)] | list[Annotated[int, Field(ge=0)]] = Field(
+        0, description="how many clients join late, or exactly which"
+    )
     late_round: int = Field(1, ge=1, description="the round in which they join")
     slow_clients: int = Field(
         0, ge=0, description="how many clients are slow, by a clock that nobody waits for"
@@ -204,7 +217,15 @@ class Root(Section):
 class EvaluationSection(Section):
     """When clients' models are tested, and on what."""
 
-    every: int = Field(1, ge=1, description="rounds between tests; the last round is always tested")
+    every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        "auto",
+        description="rounds between tests, or as many as make testing a tenth of training (at least 20 tests a run, and "
+        "one whenever flocks change); the last round is always tested",
+    )
+    clients: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        "auto",
+        description="how many are tested, drawn once for the run; auto: everyone up to 10,000 clients, of more 2,000",
+    )
     on: Literal["test", "validation"] = Field(
         "test", description="validation: test data is never looked at, for tuning"
     )
@@ -223,16 +244,22 @@ class Checkpoint(Section):
 class EngineSection(Section):
     """Who trains."""
 
-    name: Literal["local", "flower"] = "local"
+    name: Literal["local", "flower", "ray"] = "local"
     workers: int = Field(
-        0, ge=0, description="processes; 0: one per core. flower: nodes used at most; 0: all"
+        0,
+        ge=0,
+        description="processes; 0: one per core. flower: nodes used at most; ray: cores of each node; 0: all",
     )
     device: str = Field("cpu", description="cpu, cuda or mps")
     path: Literal["auto", "native", "generic"] = Field("auto", description="training kernels")
     superlink: str | None = Field(
         None, description="flower: a SuperLink connection of Flower's config; default: simulate here"
     )
-    timeout: float = Field(3600.0, gt=0, description="flower: seconds that nodes have to answer")
+    address: str = Field(
+        "auto",
+        description="ray: the cluster: auto (this machine's), local (one for this run), HOST:PORT, ray://HOST:PORT",
+    )
+    timeout: float = Field(3600.0, gt=0, description="flower, ray: seconds that nodes have to answer")
     retries: int = Field(
         3,
         ge=0,
@@ -253,6 +280,7 @@ class Config(Section):
     task: TaskSection = Field(default_factory=TaskSection)
     training: Training = Field(default_factory=Training)
     sampling: Sampling = Field(default_factory=Sampling)
+    evidence: EvidenceSection = Field(default_factory=EvidenceSection)
     strategy: StrategySection = Field(default_factory=StrategySection)
     aggregation: Aggregation = Field(default_factory=Aggregation)
     attack: Attack = Field(default_factory=Attack)

@@ -7,13 +7,14 @@ from typing import Any
 from flockwise.data.cache import default_cache
 from flockwise.data.checking import DataCheck, Finding, check_data
 from flockwise.data.dataset import Dataset, Holder
-from flockwise.data.federation import PARTS, Federation, Shard
+from flockwise.data.federation import PARTS, Federation
 from flockwise.data.fetching import SOURCES, fetch
-from flockwise.data.holdout import hold_out
+from flockwise.data.holdout import held_out, hold_out
 from flockwise.data.loading import Available, available, load
 from flockwise.data.reading import READERS, reader
 from flockwise.data.registry import DATASETS, find_spec
 from flockwise.data.sets import arms, cifar10, digits, fashion_mnist, femnist, keyboards, meters, mnist
+from flockwise.data.shard import Shard
 from flockwise.data.spec import Spec
 from flockwise.data.table_folder import folder
 
@@ -45,6 +46,7 @@ __all__ = [
     "fetch",
     "find_spec",
     "folder",
+    "held_out",
     "hold_out",
     "keyboards",
     "load",

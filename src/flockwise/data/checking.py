@@ -4,14 +4,16 @@ import hashlib
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.data.federation import PARTS, Federation
 from flockwise.data.skew import Skew, skew_of
+from flockwise.rng import generator
 
+MOST_CLIENTS = 10_000  # of more, a sample is looked at
 MOST_COMPARED = 2_000_000  # samples; of more, none are looked up among the others
 FAR_APART = 1e4  # between the spreads of two features
 
@@ -30,9 +32,9 @@ class Finding:
 class DataCheck:
     """What was found, and the numbers of each client."""
 
-    names: list[str]
+    names: dict[int, str]  # of the clients that were looked at
     sizes: dict[str, list[int]]  # by part
-    classes: list[int]  # that a client holds
+    classes: list[int]  # that a client holds, each in the order of names
     skew: Skew
     findings: list[Finding]
 
@@ -42,15 +44,31 @@ class DataCheck:
         return [finding for finding in self.findings if finding.bad]
 
 
-def check_data(federation: Federation) -> DataCheck:
-    """Look at everything once: missing values, constant features, labels, one-class clients, copies, empty parts."""
+def check_data(federation: Federation, most: int = MOST_CLIENTS) -> DataCheck:
+    """Look at everything once: missing values, constant features, labels, one-class clients, copies, empty parts.
+
+    Of more than `most` clients, so many drawn at random are looked at, which is told as a finding.
+    """
+    if federation.clients <= most:
+        return _checked(federation)
+    drawn = np.sort(generator(0, "data check").choice(federation.clients, size=most, replace=False)).tolist()
+    found = _checked(Federation(federation.dataset, tuple(federation.shards[client] for client in drawn)))
+    told = f"{most:,} of {federation.clients:,} clients were looked at, drawn at random"
+    findings = [
+        each if each.client is None else replace(each, client=drawn[each.client]) for each in found.findings
+    ]
+    names = {client: federation.name(client) for client in drawn}
+    return replace(found, names=names, findings=[Finding("sample", told), *findings])
+
+
+def _checked(federation: Federation) -> DataCheck:
     findings = [
         *_not_finite(federation), *_empty(federation), *_labels(federation), *_columns(federation), *_copies(federation),
     ]  # fmt: skip
     sizes = {part: federation.sizes(part).tolist() for part in PARTS}
     held = (federation.label_counts() > 0).sum(axis=1).tolist()
     order = sorted(findings, key=lambda found: (not found.bad, -1 if found.client is None else found.client))
-    return DataCheck(federation.names, sizes, held, skew_of(federation), order)
+    return DataCheck(dict(enumerate(federation.names)), sizes, held, skew_of(federation), order)
 
 
 def _not_finite(federation: Federation) -> Iterator[Finding]:

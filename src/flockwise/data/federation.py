@@ -11,37 +11,25 @@ from flockwise.data.bring_your_own import Labels, join_clients
 from flockwise.data.dataset import Dataset
 from flockwise.data.inputs import Inputs
 from flockwise.data.metadata import checked_about, checked_names, client_entries, origin_of
+from flockwise.data.recipes import Recipes, Sharing
 from flockwise.data.sequences import IGNORED
-from flockwise.data.view import AS_IT_IS, View
+from flockwise.data.shard import Shard
+from flockwise.data.view import AS_IT_IS
 from flockwise.errors import InputError
 
 PARTS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True, eq=False)
-class Shard:
-    """What one client holds. Index arrays point into the data set; the parts are disjoint."""
-
-    train: NDArray[np.int64]
-    validation: NDArray[np.int64]
-    test: NDArray[np.int64]
-    relabel: tuple[int, ...] | None = None  # true label -> label this client uses
-    turns: int = 0  # quarter turns of the images, counter-clockwise as in np.rot90
-    group: int | None = None  # ground truth, for judging only: no strategy may read it
-    address: str | None = None  # IPv4
-    hour: float | None = None  # time of day at which its reports come, 0 to 24
-    user: int | None = None
-    name: str | None = None
-    about: Mapping[str, Any] = field(default_factory=dict)  # what else is known of the client, to be shown
-    view: View = AS_IT_IS  # how it sees features: noise, brightness, contrast
-
-
-@dataclass(frozen=True, eq=False)
 class Federation:
-    """A data set dealt out to clients. Validation may steer a server; test data never may."""
+    """A data set dealt out to clients. Validation may steer a server; test data never may.
+
+    Shards are a tuple, or `Recipes`, which make a client's shard when it is asked for: go through all of them only
+    where there is no other way.
+    """
 
     dataset: Dataset
-    shards: tuple[Shard, ...]
+    shards: Sequence[Shard]
     # The sections [data] and [split] of a config that makes exactly this, where there is one. No argument, so that
     # a changed copy does not have it.
     origin: Mapping[str, Mapping[str, Any]] | None = field(default=None, init=False)
@@ -50,7 +38,8 @@ class Federation:
         """Refuse a federation of nobody, and groups that only some clients have."""
         if not self.shards:
             raise InputError("shards = (): a federation needs at least one client")
-        if len({shard.group is None for shard in self.shards}) > 1:
+        kinds = self.shards.kinds if isinstance(self.shards, Recipes) else self.shards
+        if len({shard.group is None for shard in kinds}) > 1:
             raise InputError("group = None for some clients only: give every client a group, or none")
 
     def made_by(self, origin: Mapping[str, Mapping[str, Any]]) -> "Federation":
@@ -67,6 +56,8 @@ class Federation:
     @property
     def groups(self) -> NDArray[np.int64] | None:
         """Ground-truth group of each client, or None where there is no ground truth."""
+        if isinstance(self.shards, Recipes):
+            return self.shards.groups
         if self.shards[0].group is None:
             return None
         return np.array([shard.group for shard in self.shards], dtype=np.int64)
@@ -74,25 +65,39 @@ class Federation:
     @property
     def names(self) -> list[str]:
         """What each client is called."""
-        return [shard.name or f"client {number}" for number, shard in enumerate(self.shards)]
+        return [self.name(client) for client in range(self.clients)]
+
+    def name(self, client: int) -> str:
+        """What one client is called."""
+        own = None if isinstance(self.shards, Recipes) else self.shards[client].name
+        return own or f"client {client}"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether clients draw from the same samples, so that there may be more of them than samples."""
+        return isinstance(self.shards, Recipes) and isinstance(self.shards.deal, Sharing)
 
     def sizes(self, part: str = "train") -> NDArray[np.int64]:
         """Number of samples of each client in this part."""
+        if isinstance(self.shards, Recipes) and part in PARTS:
+            return self.shards.sizes(part)
         return np.array([len(self.indices(client, part)) for client in range(self.clients)], dtype=np.int64)
 
     def indices(self, client: int, part: str) -> NDArray[np.int64]:
         """The samples of one client's part, as indices into the data set."""
+        return self._part(client, part)[1]
+
+    def _part(self, client: int, part: str) -> tuple[Shard, NDArray[np.int64]]:
         if part not in PARTS:
             raise InputError(f"part = {part!r}: must be one of {', '.join(PARTS)}")
         if not 0 <= client < self.clients:
             raise InputError(f"client = {client}: must be 0 to {self.clients - 1}")
-        found: NDArray[np.int64] = getattr(self.shards[client], part)
-        return found
+        shard = self.shards[client]
+        return shard, getattr(shard, part)
 
     def arrays(self, client: int, part: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """What the client sees: images in [0, 1] after its turns, labels after its relabelling."""
-        indices = self.indices(client, part)
-        shard = self.shards[client]
+        shard, indices = self._part(client, part)
         x = self.dataset.scaled(indices)
         if shard.view != AS_IT_IS:
             x = shard.view.seen(x, client, part)

@@ -18,6 +18,18 @@ def fingerprints(federation: Federation) -> list[str]:
     return [_fingerprint(federation, client) for client in range(federation.clients)]
 
 
+def fingerprint_of_all(federation: Federation, some: int = 1000) -> str:
+    """One digest where many clients share samples: the whole data set, who holds how much, and `some` clients' data."""
+    found = hashlib.blake2b(digest_size=8)
+    _add(found, federation.dataset.x)
+    _add(found, federation.dataset.y)
+    for part in PARTS:
+        _add(found, federation.sizes(part))
+    for client in np.linspace(0, federation.clients - 1, min(some, federation.clients)).astype(int).tolist():
+        found.update(_fingerprint(federation, client).encode())
+    return found.hexdigest()
+
+
 def _fingerprint(federation: Federation, client: int) -> str:
     shard = federation.shards[client]
     found = hashlib.blake2b(repr((shard.relabel, shard.turns % 4)).encode(), digest_size=8)

@@ -1,5 +1,6 @@
 """Reads the file formats that image data sets come in, trusting none of their bytes."""
 
+import csv
 import gzip
 import io
 import lzma
@@ -20,14 +21,18 @@ IDX_TYPES: dict[int, np.dtype[Any]] = {8: np.dtype(np.uint8), 12: np.dtype(">i4"
 # All that the standard library and NumPy are known to raise on bytes that are not what they should be.
 DAMAGED = (
     OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, struct.error, tokenize.TokenError, ValueError,
-    LookupError, TypeError, AttributeError, SyntaxError, OverflowError, MemoryError, RuntimeError,
+    LookupError, TypeError, AttributeError, SyntaxError, OverflowError, MemoryError, RuntimeError, csv.Error,
 )  # fmt: skip
 
 
 def damaged(name: object, problem: BaseException) -> DataError:
     """The error that says which file is damaged and why, in one line."""
-    why = (str(problem).strip().splitlines() or [type(problem).__name__])[0][:200]
-    return DataError(f"{name}: truncated or damaged ({why}); delete it and get it again")
+    return DataError(f"{name}: truncated or damaged ({why(problem)}); delete it and get it again")
+
+
+def why(problem: BaseException) -> str:
+    """What others' code says of a problem, in one line."""
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0][:200]
 
 
 def gunzip(content: bytes, name: str, limit: int) -> bytes:
@@ -90,18 +95,25 @@ def read_npz(content: bytes, name: str, keys: tuple[str, ...], limit: int) -> di
 
 
 def _read_npy(archive: zipfile.ZipFile, member: str, limit: int) -> NDArray[Any]:
-    """NumPy's own reader makes room for as many numbers as a header promises; this one looks at what is there."""
     with archive.open(member) as packed:
-        stream = io.BytesIO(packed.read(limit + 1))
+        return read_npy(packed.read(limit + 1), member)
+
+
+def read_npy(content: bytes, name: str) -> NDArray[Any]:
+    """The array in a .npy file; one of `DAMAGED` if there is none.
+
+    NumPy's own reader makes room for as many numbers as a header promises; this one looks at what is there.
+    """
+    stream = io.BytesIO(content)
     headers = {(1, 0): format.read_array_header_1_0, (2, 0): format.read_array_header_2_0}
     version = format.read_magic(stream)
     if version not in headers:
-        raise ValueError(f"{member} is of version {version}")
+        raise ValueError(f"{name} is of version {version}")
     shape, by_columns, kind = headers[version](stream)
     data = stream.read()
     if kind.hasobject:
-        raise ValueError(f"{member} holds pickled objects, which could do anything")
+        raise ValueError(f"{name} holds pickled objects, which could do anything")
     if min(shape, default=0) < 0 or math.prod(shape) * kind.itemsize != len(data):
-        raise ValueError(f"{member} holds {len(data):,} bytes, which are not {kind} of shape {shape}")
+        raise ValueError(f"{name} holds {len(data):,} bytes, which are not {kind} of shape {shape}")
     values: NDArray[Any] = np.frombuffer(data, kind)
     return values.reshape(shape, order="F" if by_columns else "C")

@@ -40,7 +40,7 @@ def _get(address: str, target: Path, progress: Progress) -> None:
         if not reply.url.startswith("https://"):
             raise ValueError("redirected away from https")
         length = reply.headers.get("Content-Length", "")
-        total = int(length) if length.isdecimal() else None
+        total = int(length) if length.isdecimal() and len(length) < 19 else None
         done, told = 0, 0
         while block := reply.read(BLOCK):
             done += len(block)

@@ -81,9 +81,11 @@ def _read_parquet(path: Path) -> Table:
     try:
         arrow, parquet = (importlib.import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
     except ImportError as error:
-        raise DataError(f"{path}: Parquet needs pyarrow; pip install pyarrow, or write CSV") from error
+        raise DataError(
+            f"{path}: Parquet needs pyarrow; pip install 'flockwise[parquet]', or write CSV"
+        ) from error
     try:
         found = parquet.read_table(path)
         return Table({name: found[name].to_numpy() for name in found.column_names})
-    except arrow.ArrowException as error:
+    except (arrow.ArrowException, OSError) as error:
         raise DataError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0][:200]})") from error

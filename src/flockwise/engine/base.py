@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from flockwise.messages import Event, Plan, Replies, Scores
-from flockwise.types import Mask, Models, Rows
+from flockwise.types import Clients, Mask, Models, Rows
 
 if TYPE_CHECKING:
     from flockwise.engine.client_work import ClientWork
 
 
 class Evaluation(NamedTuple):
-    """How each client's model does on the client's own test data; NaN where it has none."""
+    """How each client's model does on the client's own test data; NaN where it has none,
+    and where it was not tested."""
 
     score: np.ndarray  # (clients,) what the task compares models by
     loss: np.ndarray  # (clients,)
@@ -23,6 +24,7 @@ class Evaluation(NamedTuple):
         None  # (clients,) how often the attackers' trigger works; None: nobody has one
     )
     others: Mapping[str, np.ndarray] = MappingProxyType({})  # (clients,) each: the task's other metrics
+    sample: Clients | None = None  # who was tested, drawn at random; None: everyone
 
 
 class Engine(ABC):
@@ -40,8 +42,8 @@ class Engine(ABC):
         """Let every client of the plan score the plan's models on its validation data."""
 
     @abstractmethod
-    def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
-        """Test every client's model; the result goes on the record and nowhere else."""
+    def evaluate(self, round: int, models: Models, rows: Rows, clients: Clients | None = None) -> Evaluation:
+        """Test every client's model, or only those of some clients; the result goes on the record and nowhere else."""
 
     @abstractmethod
     def describe(self) -> str:

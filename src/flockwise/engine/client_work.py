@@ -13,6 +13,7 @@ from torch import nn
 
 from flockwise.attacks import DataAttack, Goal
 from flockwise.data import Federation, Shard
+from flockwise.data.recipes import Recipes
 from flockwise.engine.kept import Kept
 from flockwise.engine.latents import Latents
 from flockwise.engine.local_training import ClientTraining, Trainers
@@ -84,7 +85,9 @@ class ClientWork:
         self.module, still = frozen(self.module, self.trains)
         layout = Layout.of(self.module)
         self.first = layout.read(self.module)  # the whole model as it is before training
-        self.travel = Travel.of(layout, self.travels, self.personal.head, still, self.first)
+        self.travel = Travel.of(
+            layout, self.travels, self.personal.head, still, self.first, self.personal.layer
+        )
         self.kept = Kept(self.travel, self.personal, self.first)
         self._trainer, self.why = self._choose(self.module)
         self._trainers = Trainers(self._trainer, self.module, self.travel, lambda part: self._choose(part)[0])
@@ -119,12 +122,24 @@ class ClientWork:
 
     def samples(self, client: int, round: int) -> int:
         """How many samples the client trains on."""
-        return 0 if self._idles(client, round) else len(self._shard(client, 0).train)
+        if self._idles(client, round):
+            return 0
+        if is_root(client):
+            assert self.root is not None
+            return len(self.root.train)
+        return int(self._sizes[client])
 
-    def tested(self, client: int) -> int:
-        """How many samples the client is tested on."""
-        shard = self._shard(client, 0)
-        return (len(shard.test) if self.judged_on == "test" else 0) or len(shard.validation)
+    @cached_property
+    def _sizes(self) -> np.ndarray:
+        return self.federation.sizes("train")
+
+    def tested(self) -> np.ndarray:
+        """How many samples each client is tested on."""
+        instead = self.federation.sizes("validation")
+        if self.judged_on != "test":
+            return instead
+        own = self.federation.sizes("test")
+        return np.where(own > 0, own, instead)
 
     def train(self, client: int, round: int, candidates: Models) -> tuple[Vector, int, float] | None:
         """The client's trained parameters, the candidate it chose, and its loss; None if it holds too little data."""
@@ -164,10 +179,13 @@ class ClientWork:
     def _latents(self) -> Latents:
         return Latents(self.module)
 
-    def origin(self, client: int) -> tuple[float, float, float]:
-        """Where the client's replies come from, as numbers."""
-        shard = self._shard(client, 0)
-        return origin(shard.address, shard.hour, shard.user)
+    def origins(self) -> np.ndarray:
+        """(clients, 3) where each client's replies come from, as numbers."""
+        shards = self.federation.shards
+        if isinstance(shards, Recipes):
+            kinds = [origin(kind.address, kind.hour, kind.user) for kind in shards.kinds]
+            return np.array(kinds)[shards.kind_of]
+        return np.array([origin(shard.address, shard.hour, shard.user) for shard in shards])
 
     def _best(self, candidates: Models, x: np.ndarray, y: np.ndarray) -> int:
         lengths = np.array([len(y)])
@@ -266,12 +284,6 @@ class ClientWork:
             x, y = self.poison[client].poison(x, y, federation.dataset.classes, rng)
         kind = np.int64 if self.federation.dataset.tokens else np.float32
         return np.ascontiguousarray(x, dtype=kind), np.ascontiguousarray(y)
-
-    def _shard(self, client: int, round: int) -> Shard:
-        if is_root(client):
-            assert self.root is not None
-            return self.root
-        return self.federation.shards[client]
 
 
 def one_thread() -> None:

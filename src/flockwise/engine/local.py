@@ -1,5 +1,6 @@
 """The local engine: every client of a plan on this machine, one client at a time per core."""
 
+import math
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -8,17 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from flockwise.engine.arena import Arena
-from flockwise.engine.base import Engine, Evaluation
-from flockwise.engine.client_work import ClientWork, one_thread
+from flockwise.engine.client_work import ClientWork
 from flockwise.engine.pool import Job, Pool
-from flockwise.errors import EngineError, InputError
+from flockwise.engine.simulation import Simulation
 from flockwise.kernels.parallel import available_cores
 from flockwise.messages import Plan, Replies, Scores, Task, is_root
-from flockwise.types import Models, Rows, Vector
+from flockwise.types import Clients, Rows, Vector
 
 # Seconds of training below which a plan is carried out in this process: messages to workers would cost more.
 _LIGHT = 0.003
 _LIGHT_TEST = 0.02  # seconds of testing below which this process takes its share instead of waiting
+_AT_ONCE = 1 << 30  # bytes of updates that workers have room for; a larger plan is carried out in parts
 _MUCH = 256 << 20  # bytes of updates; getting memory anew for each round has a price
 
 
@@ -33,60 +34,60 @@ class Local:
         return LocalEngine(work, self.workers, most_models)
 
 
-class LocalEngine(Engine):
+class LocalEngine(Simulation):
     """Trains in `workers` processes (in this one if it is 1); the result does not depend on how many."""
 
     def __init__(self, work: ClientWork, workers: int = 0, most_models: int = 0) -> None:
-        self._work = work
+        super().__init__(work, most_models)
         clients = work.federation.clients
         self.workers = min(workers or available_cores(), clients)
         if sys.platform != "linux" or work.device != "cpu":
             self.workers = 1  # forking is not safe there
-        one_thread()
-        rows = max(clients + 64, most_models)
-        travel = work.travel
-        self._models = Arena(rows, travel.size, likely=4)
-        self._versions = np.zeros(rows, dtype=np.int64)  # a new number for each model that came into a row
         # Room for the server's own data too, which may train every model.
-        self._updates = Arena(clients + rows, travel.size, likely=clients)
-        self._own = Arena(clients, len(work.kept.first_row))  # what stays with each client
-        self._own.rows[:] = work.kept.first_row
+        most = max(_AT_ONCE // (4 * work.travel.size), 16 * self.workers)
+        self._updates = Arena(min(clients + self._rows, most), work.travel.size, likely=min(clients, most))
         reported = sum(int(np.prod(shape)) for shape in work.report.shapes.values()) if work.report else 0
-        self._reports = Arena(clients + rows, reported, np.float64)
-        self._origins = np.array([work.origin(client) for client in range(clients)])
+        self._reports = Arena(len(self._updates.rows), reported, np.float64)
         self._pace = float(
             "inf"
         )  # seconds a sample in training, the best seen: loads and first uses slow others
         self._test_pace = float("inf")  # likewise in testing
-        self._test_sizes = np.array([work.tested(client) for client in range(clients)])
-        # Of each client's last test: what the task measures, then the share fooled.
-        self._results = Arena(clients, work.columns + 1, np.float64)
-        self._tested_with = np.full(clients, -1)  # twice the version of its model, plus 1 on later data
         self._pool = Pool(self.workers, self._handle) if self.workers > 1 else None
 
     def train(self, plan: Plan) -> Replies:
         """Longest jobs first, so that no core waits long at the end."""
-        self._share(plan.models)
+        self.share(plan.models)
         work = {t.client: self._work.samples(t.client, plan.round) * len(t.models) for t in plan.tasks}
         tasks = sorted(plan.tasks, key=lambda task: (-work[task.client], task.client))
-        jobs = [self._job("train", plan, task, slot) for slot, task in enumerate(tasks)]
         light = sum(work.values()) * self._pace < _LIGHT
-        answers = {answer["client"]: answer for answer in self._run(jobs, light) if answer["samples"]}
+        room = len(self._updates.rows)
+        rows = {client: row for row, client in enumerate(sorted(work))}
+        updates = np.empty((len(tasks), self._updates.rows.shape[1]), dtype=np.float32)
+        reports = np.empty((len(tasks), self._reports.rows.shape[1]))
+        answers: dict[int, Job] = {}
+        for first in range(0, len(tasks), room):  # as many at once as there is room for
+            some = tasks[first : first + room]
+            jobs = [self._job("train", plan, task, slot) for slot, task in enumerate(some)]
+            found = [answer for answer in self._run(jobs, light) if answer["samples"]]
+            slots, places = [a["slot"] for a in found], [rows[a["client"]] for a in found]
+            updates[places], reports[places] = self._updates.rows[slots], self._reports.rows[slots]
+            answers |= {answer["client"]: answer for answer in found}
+        if updates.nbytes > _MUCH:  # or a round of all clients would be held twice from now on
+            self._updates.free(min(len(tasks), room))
         paces = [a["seconds"] / a["samples"] for a in answers.values() if work[a["client"]]]
         self._pace = min([self._pace, *paces])
         ordered = [answers[client] for client in sorted(answers)]
-        slots = [answer["slot"] for answer in ordered]
-        updates = self._updates.rows[slots]
-        if updates.nbytes > _MUCH:
-            self._updates.free(len(jobs))  # or a round of all clients would be held twice from now on
+        if len(answers) < len(tasks):
+            kept = [rows[client] for client in sorted(answers)]
+            updates, reports = updates[kept], reports[kept]
         clients = np.array(sorted(answers), dtype=np.int64)
         return Replies(
             plan.round, clients, updates,
             np.array([answer["samples"] for answer in ordered], dtype=np.int64),
             np.array([answer["chosen"] for answer in ordered], dtype=np.int64),
             np.array(_from_json(answer["loss"] for answer in ordered), dtype=np.float64),
-            np.where(clients[:, None] < 0, np.nan, self._origins[clients]),
-            self._reported(self._reports.rows[slots]),
+            self._origins_of(clients),
+            self._reported(reports),
         )  # fmt: skip
 
     def _reported(self, rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -100,7 +101,7 @@ class LocalEngine(Engine):
 
     def validate(self, plan: Plan) -> list[Scores]:
         """Every task's models on the client's validation data (the server's own data for ROOT)."""
-        self._share(plan.models)
+        self.share(plan.models)
         jobs = [self._job("validate", plan, task, 0) for task in plan.tasks]
         answers = sorted(self._run(jobs), key=lambda answer: int(answer["client"]))
         return [
@@ -115,60 +116,34 @@ class LocalEngine(Engine):
             for a in answers
         ]
 
-    def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
-        """Only clients whose model (or data) changed are tested again."""
-        self._share(models)
-        if not self._work.kept.nothing:
-            return self._evaluate_each(round, rows)
-        drifted = self._work.later is not None and round >= self._work.drift_round
-        wanted = 2 * self._versions[rows] + drifted
-        stale = np.flatnonzero(self._tested_with != wanted)
-        light = self._test_sizes[stale].sum() * self._test_pace < _LIGHT_TEST
-        # Two jobs a worker are dealt out at once, so that each worker keeps to its clients and their data.
-        parts = self.workers if light or len(np.unique(rows[stale])) > 1 else 2 * self.workers
-        chunk = -(-self._work.federation.clients // parts)
-        jobs = []
-        for neighbours in np.split(stale, np.flatnonzero(np.diff(stale // chunk)) + 1) if len(stale) else []:
-            for row in np.unique(rows[neighbours]).tolist() if len(models) > 1 else [0]:
-                clients = neighbours[rows[neighbours] == row].tolist()
-                jobs.append({"kind": "test", "round": round, "row": row, "clients": clients})
+    def test(self, round: int, clients: Clients, rows: Rows, among: range | None = None) -> None:
+        """`among` are those that come back round after round, of whom each worker keeps to its own and their data."""
+        if not self._work.kept.nothing:  # no two clients have the same model
+            jobs: list[Job] = [
+                {"kind": "test own", "round": round, "client": client, "row": int(rows[client])}
+                for client in clients.tolist()
+            ]
+            for _ in self._run(jobs):  # the results are in shared memory
+                pass
+            return
+        light = self._test_sizes[clients].sum() * self._test_pace < _LIGHT_TEST
+        jobs = self._groups(round, clients, rows, among or range(self._work.federation.clients), light)
         here = len(jobs) // self.workers if light else 0  # this process takes its share, or only waits
         answers = self._run(jobs[here:])
         for answer in [*map(self._handle, jobs[:here]), *answers]:  # the results are in shared memory
             self._test_pace = min(self._test_pace, answer["seconds"] / max(answer["samples"], 1))
-        self._tested_with = wanted
-        return self._evaluation()
 
-    def _evaluate_each(self, round: int, rows: Rows) -> Evaluation:
-        """Where a part of the model is each client's own, no two of them have the same."""
-        jobs = [
-            {"kind": "test own", "round": round, "client": client, "row": int(row)}
-            for client, row in enumerate(rows)
-        ]
-        for _ in self._run(jobs):  # the results are in shared memory
-            pass
-        return self._evaluation()
-
-    def _evaluation(self) -> Evaluation:
-        score, loss, *others, fooled = self._results.rows.T.copy()
-        named = dict(zip(self._work.task.others, others, strict=True))
-        return Evaluation(score, loss, fooled if self._work.goal else None, named)
-
-    def kept(self) -> Mapping[str, np.ndarray]:
-        """What clients keep to themselves."""
-        still = self._work.travel.still
-        own = {} if self._work.kept.nothing else {"own": self._own.rows.copy()}
-        return own if still is None else {**own, "still": still}
-
-    def restore(self, kept: Mapping[str, np.ndarray]) -> None:
-        """Clients go on with what they had kept."""
-        still = self._work.travel.still
-        if still is not None and "still" in kept and not np.array_equal(kept["still"], still):
-            raise InputError(
-                "model: the tensors that do not train are not those that this run began with; give the same module again"
-            )
-        if "own" in kept:
-            self._own.rows[:] = kept["own"]
+    def _groups(self, round: int, clients: Clients, rows: Rows, among: range, light: bool) -> list[Job]:
+        """Neighbours that have the same model are tested together."""
+        # Two jobs a worker are dealt out at once.
+        parts = self.workers if light or len(np.unique(rows[clients])) > 1 else 2 * self.workers
+        chunk = (clients - among.start) // -(-len(among) // parts)
+        jobs: list[Job] = []
+        for neighbours in np.split(clients, np.flatnonzero(np.diff(chunk)) + 1):
+            for row in np.unique(rows[neighbours]).tolist():
+                same = neighbours[rows[neighbours] == row].tolist()
+                jobs.append({"kind": "test", "round": round, "row": row, "clients": same})
+        return jobs
 
     def describe(self) -> str:
         """What trains, and on how many cores."""
@@ -186,17 +161,6 @@ class LocalEngine(Engine):
             return map(self._handle, jobs)
         return self._pool.run(jobs)
 
-    def _share(self, models: Models) -> None:
-        """Put the models where workers see them; those that are there already keep their version."""
-        if len(models) > len(self._models.rows):
-            raise EngineError(
-                f"a plan has {len(models)} models; this engine was made for {len(self._models.rows)}"
-            )
-        for row, model in enumerate(models):
-            if not _same_bits(self._models.rows[row], model):
-                self._models.rows[row] = model
-                self._versions[row] = self._versions.max() + 1
-
     def _job(self, kind: str, plan: Plan, task: Task, slot: int) -> Job:
         return {
             "kind": kind,
@@ -211,12 +175,12 @@ class LocalEngine(Engine):
         """One job, in a worker or in this process."""
         work, kind, round = self._work, job["kind"], job["round"]
         if kind == "test":
-            return self._test(job)
+            return self._test_group(job)
         client = job["client"]
         if kind == "test own":
             used = work.kept.used(self._models.rows[job["row"]], self._row(client))
             tested = work.score(client, "test", round, used)
-            self._results.rows[client] = [*tested, work.fooled(client, round, used)]
+            self.results.rows[client] = [*tested, work.fooled(client, round, used)]
             return {}
         models = job["models"]
         # one model, the usual case, without a copy
@@ -239,15 +203,15 @@ class LocalEngine(Engine):
         trained, chosen, loss, memory = result
         np.subtract(work.travel.part(trained), sent[chosen], out=self._updates.rows[job["slot"]])
         if not work.kept.nothing and not is_root(client):
-            self._own.rows[client] = work.kept.row(trained, memory)
+            self.own.rows[client] = work.kept.row(trained, memory)
         if work.report is not None and not is_root(client):
             self._reports.rows[job["slot"]] = self._flat(work.told(client, round, candidates[chosen]))
         return {"client": client, "samples": len(work.data(client, "train", round)[1]), "chosen": chosen,
-                "loss": _to_json([loss])[0], "slot": job["slot"], "seconds": time.perf_counter() - started}  # fmt: skip
+                "loss": _plain(loss), "slot": job["slot"], "seconds": time.perf_counter() - started}  # fmt: skip
 
     def _row(self, client: int) -> Vector:
         """What the client has kept; the server's own data has nothing of its own."""
-        return self._work.kept.first_row if is_root(client) else self._own.rows[client]
+        return self._work.kept.first_row if is_root(client) else self.own.rows[client]
 
     def _flat(self, report: Mapping[str, np.ndarray]) -> np.ndarray:
         """A report as one row; the gate is shown NaN where it is not of the shape that was agreed."""
@@ -259,25 +223,22 @@ class LocalEngine(Engine):
         ]
         return np.concatenate(parts)
 
-    def _test(self, job: Job) -> Job:
+    def _test_group(self, job: Job) -> Job:
         started, clients = time.perf_counter(), job["clients"]
         round, model = job["round"], self._work.whole(self._models.rows[job["row"]][None])[0]
-        self._results.rows[clients, :-1] = self._work.score_many(clients, round, model)
+        self.results.rows[clients, :-1] = self._work.score_many(clients, round, model)
         if self._work.goal is not None:
-            self._results.rows[clients, -1] = [self._work.fooled(client, round, model) for client in clients]
+            self.results.rows[clients, -1] = [self._work.fooled(client, round, model) for client in clients]
         samples = int(self._test_sizes[clients].sum())
         return {"samples": samples, "seconds": time.perf_counter() - started}
 
 
-def _same_bits(one: Vector, other: Vector) -> bool:
-    few = min(len(one), 4096)  # a model that has moved differs at once
-    return one[:few].tobytes() == other[:few].tobytes() and bool(
-        (one.view(np.int32) == other.view(np.int32)).all()
-    )
-
-
 def _to_json(values: Iterable[float]) -> list[float | None]:
-    return [float(value) if np.isfinite(value) else None for value in values]
+    return [_plain(value) for value in values]
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def _from_json(values: Iterable[float | None]) -> list[float]:

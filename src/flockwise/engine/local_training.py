@@ -10,7 +10,7 @@ from torch import nn
 from flockwise.models.travel import Travel
 from flockwise.stages.personal import Part, Step
 from flockwise.training.recipe import Recipe, Trainer
-from flockwise.types import Vector
+from flockwise.types import Rows, Vector
 
 
 @dataclass(slots=True)
@@ -28,6 +28,11 @@ class ClientTraining:
     def rate(self) -> float:
         """The learning rate."""
         return self.recipe.rate
+
+    @property
+    def kept(self) -> Rows:
+        """Where the numbers lie that stay."""
+        return self.trainers.kept
 
     def fit(self, model: Vector, part: Part = "all", epochs: int | None = None) -> tuple[Vector, float]:
         """Some epochs in which only this part moves."""
@@ -68,6 +73,11 @@ class Trainers:
         self.all = whole
         self._module, self._travel, self._make = module, travel, make
         self._made: dict[Part, Trainer] = {"all": whole}
+
+    @property
+    def kept(self) -> Rows:
+        """Where in a model the numbers lie that stay with the client."""
+        return self._travel.own_places
 
     def of(self, part: Part) -> Trainer:
         """What moves this part alone."""

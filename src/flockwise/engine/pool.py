@@ -15,6 +15,14 @@ from flockwise.errors import EngineError
 Job = dict[str, Any]
 Handler = Callable[[Job], Job]
 
+
+class WorkerDied(EngineError):
+    """A worker process is gone, and what it was doing is not done."""
+
+    def __init__(self) -> None:
+        super().__init__("a worker process died; resume the run to go on from the last checkpoint")
+
+
 _IN_FLIGHT = 2  # jobs a worker holds: one it works on, one that waits, so that it never idles
 
 
@@ -74,17 +82,13 @@ class Pool:
         try:
             pipe.send_bytes(json.dumps(job).encode())
         except OSError as error:
-            raise EngineError(
-                "a worker process died; resume the run to go on from the last checkpoint"
-            ) from error
+            raise WorkerDied from error
 
     def _receive(self, pipe: Connection) -> Job:
         try:
             answer: Job = json.loads(pipe.recv_bytes())
         except (EOFError, OSError) as error:
-            raise EngineError(
-                "a worker process died; resume the run to go on from the last checkpoint"
-            ) from error
+            raise WorkerDied from error
         return answer
 
 

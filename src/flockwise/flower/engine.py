@@ -23,7 +23,7 @@ from flockwise.flower.worker_answers import MALFORMED, Scored, read_reply, read_
 from flockwise.flower.worker_app import jobs_message
 from flockwise.flower.worker_needs import check_nodes_can
 from flockwise.messages import Event, Plan, Replies, Reply, Scores, Task, is_root
-from flockwise.types import Models, Rows
+from flockwise.types import Clients, Models, Rows
 
 _MANY = 10_000  # nodes a federation of workers may have
 _START = 600.0  # seconds that the first node may take
@@ -100,13 +100,14 @@ class FlowerEngine(Engine):
             scores.append(Scores(client, plan.round, tuple(values), samples, tuple(losses)))
         return sorted(scores, key=lambda score: score.client)
 
-    def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
+    def evaluate(self, round: int, models: Models, rows: Rows, clients: Clients | None = None) -> Evaluation:
         """Only clients whose model (or data) changed are tested again."""
         tested = [np.ascontiguousarray(model).tobytes() for model in models]
         drifted = self.work.later is not None and round >= self.work.drift_round
+        chosen = range(len(rows)) if clients is None else clients.tolist()
         stale = [
-            Task(client, (row,)) for client, row in enumerate(rows.tolist())
-            if self._tested.get(client, (b"", False, []))[:2] != (tested[row], drifted)
+            Task(client, (int(rows[client]),)) for client in chosen
+            if self._tested.get(client, (b"", False, []))[:2] != (tested[rows[client]], drifted)
         ]  # fmt: skip
         for client, _, found in self._ask("test", round, models, stale, self._read_scores):
             if len(found) == 1:
@@ -114,7 +115,7 @@ class FlowerEngine(Engine):
         nothing = (b"", False, [math.nan] * self.work.columns)
         known = np.array([self._tested.get(client, nothing)[2] for client in range(len(rows))])
         score, loss, *others = known.T
-        return Evaluation(score, loss, None, dict(zip(self.work.task.others, others, strict=True)))
+        return Evaluation(score, loss, None, dict(zip(self.work.task.others, others, strict=True)), clients)
 
     def _read_scores(self, result: Any, message: Message) -> Scored:
         return read_scores(self.work, result)

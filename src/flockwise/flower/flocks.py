@@ -11,6 +11,7 @@ from flwr.serverapp import Grid
 from flockwise.engine import Evaluation
 from flockwise.errors import InputError
 from flockwise.flower.command import PLAIN_TEXT
+from flockwise.flower.continuing import counted_from
 from flockwise.flower.exchange import Exchange
 from flockwise.flower.internals import is_plain, log
 from flockwise.flower.logs import log_round
@@ -26,11 +27,14 @@ from flockwise.flower.user_messages import Settings, UserMessages
 from flockwise.flower.wrappers import NotWrapped
 from flockwise.messages import Event, RoundRecord
 from flockwise.runs.capacity import in_words, memory_needed, refuse_too_large
+from flockwise.runs.continuing import FOLLOW
 from flockwise.runs.federating import report_of
 from flockwise.runs.loop import Loop, Record
 from flockwise.runs.recording import recorded
 from flockwise.server import Server
 from flockwise.stages.method import Method
+from flockwise.stages.sketching import width_for
+from flockwise.stages.stage import Setting
 from flockwise.terminal import printable
 
 _LARGE = 100_000_000  # bytes of memory that are worth a word
@@ -46,6 +50,10 @@ class Flocks(NotWrapped):
     `aggregation`; a method has them already. `clients` is how many the federation has at most; the first round begins
     once `start_with` of them (all, by default) are online. `run` is the directory that keeps everything: a ServerApp
     that is started again with the same directory goes on after the last closed round.
+
+    `continues` is the directory of another run, last month's: this one begins with its flock models and memory. Nodes are
+    known again by their keys, newcomers join the flock whose model does best on their evaluation data, and a known
+    client that does better by `follow` in another flock moves there (None: all stay). Rounds are counted on.
     """
 
     def __init__(
@@ -54,6 +62,7 @@ class Flocks(NotWrapped):
         start_timeout: float = 600.0, retries: int = 3, max_norm: float | None = None,
         weight_cap: float | None = 5.0, evaluate_every: int = 1, identity: Identity = "auto",
         quorum: float = 0.5, patience: float = 3.0, checkpoint_every: int = 1,
+        continues: str | Path | None = None, follow: float | None = FOLLOW,
         keys: RecordKeys | None = None, terms: RecordKeys | None = None, **options: Any,
     ) -> None:  # fmt: skip
         refuse_flowers_names(options)
@@ -72,6 +81,8 @@ class Flocks(NotWrapped):
             checkpoint_every,
         )
         self._path = Path(run).absolute()
+        self._continues = None if continues is None else Path(continues).absolute()
+        self._follow = follow
         self._start_with = clients if start_with is None else start_with
         if not 1 <= self._start_with <= clients:
             raise InputError(f"start_with = {start_with}: must lie between 1 and clients = {clients}")
@@ -98,7 +109,7 @@ class Flocks(NotWrapped):
         timeout: float = 3600.0, train_config: ConfigRecord | Settings | None = None,
         evaluate_config: ConfigRecord | Settings | None = None, evaluate_fn: EvaluateFunction | None = None,
     ) -> FlocksResult:  # fmt: skip
-        """Run to `num_rounds`, or go on to it; the same arguments as Flower's own `Strategy.start`.
+        """Run `num_rounds` rounds, or go on to the last of them; the same arguments as Flower's own `Strategy.start`.
 
         `timeout` is how long a round waits for answers at most. Methods that start from several models take a
         list of records, or make the others from the one they are given. `train_config` and `evaluate_config` may be
@@ -107,16 +118,19 @@ class Flocks(NotWrapped):
         """
         given = [initial_arrays] if isinstance(initial_arrays, ArrayRecord) else list(initial_arrays)
         layout = Layout.of(given[0])
+        num_rounds += counted_from(self._path, self._continues)
         config = self._choices.config(num_rounds)
         method = self._choices.method(config)
-        refuse_too_large(method, self._choices.clients, layout.size)
+        setting = Setting(learned=layout.learned, sketch=config.evidence.sketch)
+        width = width_for(setting, method.round, self._choices.clients, layout.size)
+        refuse_too_large(method, self._choices.clients, layout.size, width)
         if is_plain(grid):
             log(WARNING, "flockwise: %s", PLAIN_TEXT)
         messages = UserMessages(
             self._roster, layout, self._keys, report_of(method), timeout, _settings(train_config),
             _settings(evaluate_config),
         )  # fmt: skip
-        with RunDirectory.open(self._path, config) as directory:
+        with RunDirectory.open(self._path, config, self._continues) as directory:
             if directory.identities:
                 self._roster.restore(directory.identities)
             vectors = [layout.vector(record) for record in given]
@@ -127,7 +141,12 @@ class Flocks(NotWrapped):
             apps = UserApps(exchange, messages, self._retries, directory.samples)
             loop = Loop(server, apps, directory.writer, _recorder(server, layout, directory, evaluate_fn))
             loop.evaluate_every, loop.on_round = self._choices.evaluate_every, log_round
-            self._begin(server, apps, num_rounds)
+            start = directory.continuation
+            self._begin(
+                server, apps, num_rounds, self._start_with if start or not server.round else 1
+            )  # later, who left costs its own reply only
+            if start:
+                start.begin(loop, apps, self._follow)
             _say_what_is_kept(server, layout)
             why = loop.run(num_rounds)
             if loop.note:
@@ -137,13 +156,12 @@ class Flocks(NotWrapped):
             raise StoppedEarly(printable(why), result)
         return result
 
-    def _begin(self, server: Server, apps: UserApps, rounds: int) -> None:
+    def _begin(self, server: Server, apps: UserApps, rounds: int, wanted: int) -> None:
         """Wait for clients, if there is anything left for them to do."""
         if server.round >= rounds:
             log(WARNING, "flockwise: %s: this run is finished (round %d of %d), so nothing is trained; raise num_rounds "
                 "to go on, or choose another run directory", self._path, server.round, rounds)  # fmt: skip
             return
-        wanted = 1 if server.round else self._start_with  # who left in between costs its own reply only
         log(INFO, "flockwise: %s, round %d of %d; waiting for %d clients; run: %s", server.method.name,
             server.round + 1, rounds, wanted, self._path)  # fmt: skip
         apps.begin(wanted, self._start_timeout)
@@ -151,7 +169,10 @@ class Flocks(NotWrapped):
 
 def _say_what_is_kept(server: Server, layout: Layout) -> None:
     """How large the memory of a method is: it is in every checkpoint, too."""
-    kept = memory_needed(server.method, server.state.clients, layout.size)
+    sketch = server.setting.sketch
+    kept = memory_needed(
+        server.method, server.state.clients, layout.size, None if sketch == "auto" else sketch
+    )
     if server.method.round.holds.rows and kept > _LARGE:
         log(WARNING, "flockwise: %s keeps what each client sent last: up to %s, in memory and in every checkpoint; "
             "checkpoint_every=... writes fewer of them", server.method.name, in_words(kept))  # fmt: skip

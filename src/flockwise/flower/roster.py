@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from flwr.serverapp import Grid
 
-from flockwise.errors import EngineError, InputError
+from flockwise.errors import EngineError, InputError, RunError
 from flockwise.flower.internals import Node, is_simulation, nodes_of
 from flockwise.messages import Event
 
@@ -113,7 +113,15 @@ class Roster:
 
     def restore(self, text: str) -> None:
         """Take over the clients of a run that goes on."""
-        self.members = [Member(*row) for row in json.loads(text)]
+        try:
+            rows = [[*row] for row in json.loads(text)]
+        except (ValueError, TypeError, RecursionError) as error:
+            raise RunError(
+                "what the run has on record of its clients cannot be read; is it damaged?"
+            ) from error
+        if not all(2 <= len(row) <= 3 and all(isinstance(word, str | None) for word in row) for row in rows):
+            raise RunError("what the run has on record of its clients is not names and keys; is it damaged?")
+        self.members = [Member(*row) for row in rows]
         if len(self.members) > self.places:
             raise InputError(f"clients = {self.places}: this run already has {len(self.members)}")
 
@@ -154,7 +162,11 @@ def _registered(node: Node, kind: Identity) -> Member:
 
 def _order(member: Member) -> tuple[object, ...]:
     parts = re.split(r"(\d+)", member.name or member.identity)
-    return (not member.name, [(int(p), "") if p.isdecimal() else (-1, p) for p in parts], member.identity)
+    return (
+        not member.name,
+        [(int(p), "") if p.isdecimal() and len(p) < 19 else (-1, p) for p in parts],
+        member.identity,
+    )
 
 
 def _called(member: Member) -> str:

@@ -9,8 +9,10 @@ from flwr.app import ArrayRecord, MetricRecord
 
 from flockwise.config import Config, parse_config
 from flockwise.errors import ConfigError, RunError
+from flockwise.flower.continuing import Continuation
 from flockwise.flower.user_apps import IDENTITIES
-from flockwise.runs.runner import environment, policy_of
+from flockwise.runs.driving import policy_of
+from flockwise.runs.provenance import environment
 from flockwise.stages.state import State
 from flockwise.store import RunWriter, create_run, open_run, reopen_run
 
@@ -31,20 +33,29 @@ class RunDirectory:
     identities: str | None = None
     samples: dict[int, int] = field(default_factory=dict)  # what each client last trained on
     central: dict[int, dict[str, float]] = field(default_factory=dict)
+    continuation: Continuation | None = None  # what the run is still to begin with
 
     @classmethod
-    def open(cls, path: Path, config: Config) -> "RunDirectory":
-        """A new run, or the one in this directory to go on with.
+    def open(cls, path: Path, config: Config, continues: Path | None = None) -> "RunDirectory":
+        """A new run, which may go on from the one in `continues`, or the one in this directory to go on with.
 
         Rounds without a checkpoint of their own are asked for again after a crash; over a network a round costs far
         more than a checkpoint, unless models are large and clients many.
         """
         policy = policy_of(config)
         if not (path / "config.toml").exists():
-            return cls(create_run(path, config.written(), environment(config, Path.cwd()), policy))
+            made = environment(config, Path.cwd())
+            if continues is None:
+                return cls(create_run(path, config.written(), made, policy))
+            start = Continuation.of(continues, _places(config))
+            writer = create_run(path, config.written(), {**made, **start.about}, policy)
+            return cls._beginning(writer, start)
         same_run(path, config)
         found = open_run(path)
         newest, about = found.newest_checkpoint(), found.about
+        if newest.round < int(found.environment.get("continued_at", 0)):  # it was stopped before it had begun
+            start = Continuation.of(Path(found.environment["parent"]), _places(config))
+            return cls._beginning(reopen_run(path, policy), start)
         samples = {int(row["client"]): int(row["train"]) for row in found.clients}
         writer = reopen_run(path, policy)
         writer.forget_after(newest.round)
@@ -53,6 +64,10 @@ class RunDirectory:
         central = {int(r): m for r, m in json.loads(about.get(_CENTRAL, "{}")).items()}
         state = State.from_arrays(newest.arrays) if newest.arrays else None
         return cls(writer, state, about.get(IDENTITIES), samples, central)
+
+    @classmethod
+    def _beginning(cls, writer: RunWriter, start: Continuation) -> "RunDirectory":
+        return cls(writer, start.state, start.parent.about[IDENTITIES], continuation=start)
 
     def __enter__(self) -> "RunDirectory":
         return self
@@ -67,6 +82,11 @@ class RunDirectory:
         if metrics is not None:
             self.central[round] = {k: float(v) for k, v in metrics.items() if isinstance(v, int | float)}
             self.writer.about(**{_CENTRAL: json.dumps(self.central)})
+
+
+def _places(config: Config) -> int:
+    assert config.split.clients is not None  # `Flocks` was told
+    return config.split.clients
 
 
 def same_run(path: Path, config: Config) -> None:

@@ -134,7 +134,8 @@ def make_server(
     assert config.split.clients is not None
     return Server(
         method, _first(config, method, layout, initial), config.split.clients,
-        setting=Setting(config.seed, config.sampling.fraction, layout.layers, layout.learned, config.gate.weight_cap),
+        setting=Setting(config.seed, config.sampling.fraction, layout.layers, layout.learned, config.gate.weight_cap,
+                        sketch=config.evidence.sketch),
         gate=Gate(layout.size, config.gate.max_norm), state=state,
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from flockwise.flower.user_messages import LEGACY, MALFORMED, UserMessages, roun
 from flockwise.flower.wrappers import MASKED, asks_for_secagg
 from flockwise.messages import Event, Plan, Replies, Scores, Task
 from flockwise.terminal import printable
-from flockwise.types import Mask, Models, Rows
+from flockwise.types import Clients, Mask, Models, Rows
 
 IDENTITIES = "flower_identities"  # under which a run keeps who is who
 _AWAY = "none of this run's clients is online (a node is known by its key)"
@@ -135,7 +135,7 @@ class UserApps(Engine):
                 scores.append(Scores(task.client, round_of(answers[0], plan.round), accuracies, 0, losses))
         return scores
 
-    def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
+    def evaluate(self, round: int, models: Models, rows: Rows, clients: Clients | None = None) -> Evaluation:
         """How each client that is online does with its own model."""
         online = sorted(self.roster.nodes)
         plan = Plan(round, "validate", models, tuple(Task(client, (int(rows[client]),)) for client in online))

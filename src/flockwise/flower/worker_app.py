@@ -96,7 +96,7 @@ def _work_of(text: str, directory: Path, data: Path | None) -> ClientWork:
     key = hashlib.sha256("\n".join([text, str(directory), str(data)]).encode()).hexdigest()
     if key not in _KNOWN:
         from flockwise.config import parse_config
-        from flockwise.flower.worker_needs import work_of
+        from flockwise.runs.remaking import work_of
 
         one_thread()
         _KNOWN.clear()

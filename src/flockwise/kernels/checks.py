@@ -43,10 +43,10 @@ def as_weights(values: Any, clients: int) -> Weights:
         raise InputError("weights: must be numbers, one for each client") from error
     if weights.shape != (clients,):
         raise InputError(f"weights of shape {weights.shape}: must be ({clients},), one for each client")
-    if not np.isfinite(weights).all() or (weights < 0).any():
+    largest = weights.max(initial=0.0)
+    if not (weights.min(initial=0.0) >= 0 and largest < np.inf):  # NaN is neither
         bad = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
         raise InputError(f"weights[{bad}] = {weights[bad]}: must be finite and not negative")
-    largest = weights.max()
     if largest == 0:
         raise InputError("weights: must not all be zero; give at least one client a share")
     # Dividing by the largest first keeps the sum finite for weights near the top of float64.

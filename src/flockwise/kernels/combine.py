@@ -75,13 +75,19 @@ def dots(rows: Updates, vector: Vector) -> NDArray[np.float64]:
     with np.errstate(over="ignore", invalid="ignore"):
         each_chunk(work, pieces, rows.size)
     total: NDArray[np.float64] = partial.sum(axis=0)
-    if not np.isfinite(total).all():
+    doubtful = ~np.isfinite(total) | (
+        np.abs(total) < 1e-28 * rows.shape[1]
+    )  # over or below what float32 holds
+    if doubtful.any():
         refuse_not_finite(rows)
-        total = rows.astype(np.float64) @ vector.astype(np.float64)
+        total[doubtful] = rows[doubtful].astype(np.float64) @ vector.astype(np.float64)
     return total
 
 
 def _lengths(rows: Updates, origin: Vector | None, precision: type) -> NDArray[np.float64]:
+    if origin is None and precision is np.float32 and rows.shape[1] <= BLOCK and rows.size <= SMALL:
+        small: NDArray[np.float64] = np.einsum("kd,kd->k", rows, rows).astype(np.float64)
+        return small
     pieces = blocks(rows.shape[1], BLOCK)
     partial = np.empty((len(pieces), len(rows)))
 

@@ -6,7 +6,7 @@ A new file in this folder with a function under `@model` is all it takes to add 
 from typing import TYPE_CHECKING, Any
 
 from flockwise.models.contract import MODELS, ImageShape, ModelPiece, build, model
-from flockwise.models.convolutional import cifar_cnn, cnn, lenet
+from flockwise.models.convolutional import cfl_cnn, cifar_cnn, cnn, lenet
 from flockwise.models.dense import mlp, softmax
 from flockwise.models.layout import Entry, Layout
 from flockwise.models.mobilenet import mobilenet, mobilenet_original
@@ -20,6 +20,7 @@ __all__ = [
     "Layout",
     "ModelPiece",
     "build",
+    "cfl_cnn",
     "cifar_cnn",
     "cnn",
     "lenet",

@@ -27,6 +27,12 @@ def lenet(input_shape: ImageShape, classes: int) -> "nn.Module":
     return _two_convolutions(input_shape, (6, 16), (120, 84, classes), padding=0)
 
 
+@model("two 5x5 convolutions (6, 16) and no hidden layer: the authors' code of CFL")
+def cfl_cnn(input_shape: ImageShape, classes: int) -> "nn.Module":
+    """The network of the code that Sattler et al. published for clustered federated learning: 5x5x6, 5x5x16."""
+    return _two_convolutions(input_shape, (6, 16), (classes,), padding=0)
+
+
 def _two_convolutions(
     input_shape: ImageShape, channels: tuple[int, int], units: tuple[int, ...], padding: int = 2
 ) -> "nn.Module":

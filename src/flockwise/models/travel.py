@@ -10,7 +10,7 @@ import numpy as np
 from flockwise.errors import InputError
 from flockwise.models.layout import Layout
 from flockwise.models.spans import joined_spans
-from flockwise.types import Vector
+from flockwise.types import Rows, Vector
 
 EVERYTHING = ("*",)
 
@@ -30,15 +30,19 @@ class Travel:
     @classmethod
     def of(
         cls, layout: Layout, patterns: Sequence[str] = EVERYTHING, head: int = 0,
-        still: frozenset[str] = frozenset(), base: Vector | None = None,
+        still: frozenset[str] = frozenset(), base: Vector | None = None, layer: str = "",
     ) -> "Travel":  # fmt: skip
         """The tensors whose names match one of the patterns, such as "features.*"; all but `head` layers, if all match.
+
+        `layer` is one that stays behind by its name.
 
         `still` are the names of those that never train, `base` a model that has them.
         """
         names = [entry.name for entry in layout.entries]
         everything = tuple(patterns) == EVERYTHING
-        if head and everything:
+        if layer and everything:
+            wanted = _but(layout, layer)
+        elif head and everything:
             wanted = _but_the_last(layout, head)
         else:
             for pattern in patterns:
@@ -53,7 +57,7 @@ class Travel:
         fixed = tuple(name in still and (everything or not travels) for name, travels in pairs)
         return cls(layout, tuple(t and not f for t, f in zip(wanted, fixed, strict=True)), fixed, base)
 
-    @property
+    @cached_property
     def everything(self) -> bool:
         """Whether nothing stays behind."""
         return all(self.travelling)
@@ -77,15 +81,20 @@ class Travel:
         own: np.ndarray = ~self._mask & ~self._fixed
         return own
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many numbers travel."""
         return int(self._mask.sum())
 
-    @property
+    @cached_property
     def own_size(self) -> int:
         """How many stay with each client."""
         return int(self._own.sum())
+
+    @cached_property
+    def own_places(self) -> Rows:
+        """Where in a whole model they lie."""
+        return np.flatnonzero(self._own)
 
     @property
     def still(self) -> Vector | None:
@@ -145,6 +154,17 @@ class Travel:
                 spans.setdefault(name, []).extend((start, stop))
                 start = stop
         return tuple((min(ends), max(ends)) for ends in spans.values())
+
+
+def _but(layout: Layout, layer: str) -> tuple[bool, ...]:
+    """All tensors but those of this layer."""
+    wanted = tuple(entry.name.rpartition(".")[0] != layer for entry in layout.entries)
+    if all(wanted):
+        raise InputError(
+            f"model.name: the strategy keeps a layer called {layer!r} with each client, and this model has none; choose "
+            "one that has, such as model.name = 'mixture'"
+        )
+    return wanted
 
 
 def _but_the_last(layout: Layout, head: int) -> tuple[bool, ...]:

@@ -10,6 +10,7 @@ from flockwise.pictures.scales import shade
 
 ROW, LEAST, MOST, SIDE = 22.0, 62.0, 120.0, 200.0
 BEST = "#e8590c"
+WIDER = 1.16  # than Helvetica: what a browser may have in its place
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ def number_map(
 
     The last `apart` columns, such as the worst of the others, stand a little aside.
     """
-    left = min(max((width_of(row) for row in rows), default=0.0), SIDE) + 8
+    left = min(max((width_of(row) for row in rows), default=0.0), SIDE) * WIDER + 8
     widest = max((width_of(tile.words, 10) for row in tiles for tile in row), default=0.0)
     names = max((width_of(column, 10) for column in columns), default=0.0)
     wide = max(min(max(widest + 12, names + 8), MOST), LEAST, widest + 12)

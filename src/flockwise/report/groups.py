@@ -1,5 +1,6 @@
 """Groups by place, hour or user (Mini-FL), with their boundaries in words."""
 
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any
 
@@ -37,7 +38,7 @@ def _newest(values: np.ndarray | None) -> float | None:
     return float(seen[-1]) if len(seen) else None
 
 
-def _boundaries(clients: list[dict[str, Any]], places: np.ndarray, column: str) -> list[dict[str, Any]]:
+def _boundaries(clients: Sequence[dict[str, Any]], places: np.ndarray, column: str) -> list[dict[str, Any]]:
     if len(clients) != len(places):
         return []
     groups = []

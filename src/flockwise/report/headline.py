@@ -52,7 +52,7 @@ def _turning_point(run: Run, known: Places) -> int | None:
 
 
 def _caught(run: Run, known: Places) -> dict[str, Any]:
-    lying = np.array([bool(client["attacker"]) for client in run.clients])
+    lying = run.client_column("attacker").astype(bool)
     if not lying.any() or not len(known.places) or len(lying) != known.places.shape[1]:
         return {"attackers": 0}
     apart = known.places[-1] <= QUARANTINED
@@ -95,6 +95,14 @@ def _story(run: Run, numbers: dict[str, Any]) -> str:
         )
     elif numbers["score"] is not None:
         parts.append(f"{title} is {numbers['score']:.3f}{lower}.")
+    tested = _newest(run.facts.get("tested"))
+    if tested is not None:
+        score = run.scoring.name
+        low, high = (_newest(run.facts.get(f"{score}_{end}")) for end in ("low", "high"))
+        between = (
+            f", {low:.3f} to {high:.3f} in 19 of 20 cases" if low is not None and high is not None else ""
+        )
+        parts.append(f"That is estimated from {int(tested):,} clients{between}.")
     if numbers["ari"] is not None and (numbers["flocks"] or 0) > 1:
         alike = "match the true groups exactly" if numbers["ari"] >= 0.999 else "compare with the true groups"
         parts.append(f"The flocks {alike} (ARI {numbers['ari']:.2f}).")

@@ -7,6 +7,7 @@ import numpy as np
 
 from flockwise.data.fingerprint import MARKS
 from flockwise.errors import FlockwiseError
+from flockwise.report.crowd import crowd_places, is_crowd, lookup, shown_clients, some_columns
 from flockwise.report.dendrograms import dendrograms
 from flockwise.report.encoding import bits, numbers, quantised
 from flockwise.report.events import listed_events, turning_rounds
@@ -35,11 +36,16 @@ def describe_run(run: Run) -> dict[str, Any]:
             problems.append(f"{name}: {error}"[:300])
             return otherwise
 
-    known = part("flocks", lambda: read_places(run), NOWHERE)
+    crowd = is_crowd(run)
+    everyone = part("flocks", lambda: crowd_places(run) if crowd else read_places(run), NOWHERE)
+    some = part("clients", lambda: shown_clients(run)) if crowd else None
+    known = everyone if some is None else part("flocks", lambda: everyone.of(some), NOWHERE)
     turning = part("events", lambda: turning_rounds(run), set())
     scoring = run.scoring
     when, scores = part(
-        scoring.name, lambda: _per_client(run, scoring.name, known), (np.zeros(0, np.int64), np.zeros((0, 0)))
+        scoring.name,
+        lambda: _per_client(run, scoring.name, known, some),
+        (np.zeros(0, np.int64), np.zeros((0, 0))),
     )
     return {
         "id": run.path.name,
@@ -51,23 +57,25 @@ def describe_run(run: Run) -> dict[str, Any]:
         "environment": {
             key: value for key, value in run.environment.items() if key != MARKS
         },  # they are long
-        "headline": part("headline", lambda: headline(run, known), {"story": ""}),
+        "headline": part("headline", lambda: headline(run, everyone), {"story": ""}),
         "rounds": run.rounds.tolist(),
         "seconds": numbers(run.seconds, 3),
         "facts": {name: numbers(values) for name, values in run.facts.items()},
-        "clients": part("clients", lambda: _columns(run), {}),
+        "clients": part("clients", lambda: _columns(run, some), {}),
         "places": part("flocks", lambda: encoded_places(known)),
         "score": described_score(scoring),
         "scores": part(scoring.name, lambda: _scores(scoring, when, scores)),
-        "trained": part("trained", lambda: _trained(run)),
+        "trained": part("trained", lambda: _trained(run, some)),
         "flocks": part(
-            "flocks", lambda: {"rounds": known.rounds.tolist(), "curves": flock_curves(known, when, scores)}
+            "flocks",
+            lambda: {"rounds": known.rounds.tolist(), "curves": flock_curves(known, when, scores, everyone)},
         ),
-        "flow": part("flow", lambda: flow(known)),
-        "similarity": part("similarity", lambda: similarity_pages(run, known, turning), []),
-        "maps": part("map", lambda: maps(run, known, turning), []),
+        "flow": part("flow", lambda: flow(everyone)),
+        "similarity": [] if crowd else part("similarity", lambda: similarity_pages(run, known, turning), []),
+        "maps": [] if crowd else part("map", lambda: maps(run, known, turning), []),
         "dendrograms": part("dendrogram", lambda: dendrograms(run, known), []),
-        "groups": part("groups", lambda: feature_groups(run, known)),
+        "groups": None if crowd else part("groups", lambda: feature_groups(run, known)),
+        "lookup": part("clients", lambda: lookup(run, everyone)) if crowd else None,
         "events": part(
             "events", lambda: listed_events(run), {"items": [], "counts": {}, "total": 0, "lanes": {}}
         ),
@@ -75,15 +83,17 @@ def describe_run(run: Run) -> dict[str, Any]:
     }
 
 
-def _columns(run: Run) -> dict[str, list[Any]]:
-    columns = {name: [client[name] for client in run.clients] for name in COLUMNS}
-    notes = list(dict.fromkeys(key for client in run.clients for key in client["about"]))[:MOST_NOTES]
-    about = [{"key": key, "values": [client["about"].get(key) for client in run.clients]} for key in notes]
-    return {**columns, "about": about}
+def _columns(run: Run, some: np.ndarray | None) -> dict[str, list[Any]]:
+    """The table of clients; `number` is there where not all of them are shown."""
+    clients = run.clients if some is None else [run.clients[client] for client in some.tolist()]
+    columns = {name: [client[name] for client in clients] for name in COLUMNS}
+    notes = list(dict.fromkeys(key for client in clients for key in client["about"]))[:MOST_NOTES]
+    about = [{"key": key, "values": [client["about"].get(key) for client in clients]} for key in notes]
+    return {**columns, "about": about, **({} if some is None else {"number": some.tolist()})}
 
 
-def _per_client(run: Run, name: str, known: Places) -> tuple[np.ndarray, np.ndarray]:
-    rounds, values = run.array(name)
+def _per_client(run: Run, name: str, known: Places, some: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    rounds, values = run.array(name) if some is None else some_columns(run, name, some)
     if values.ndim != 2 or (len(known.rounds) and values.shape[1] != known.places.shape[1]):
         return np.zeros(0, np.int64), np.zeros((0, known.places.shape[1]))
     return rounds, values
@@ -98,8 +108,8 @@ def _scores(scoring: Scoring, rounds: np.ndarray, values: np.ndarray) -> dict[st
     }
 
 
-def _trained(run: Run) -> dict[str, Any] | None:
-    rounds, values = run.array("trained")
+def _trained(run: Run, some: np.ndarray | None) -> dict[str, Any] | None:
+    rounds, values = run.array("trained") if some is None else some_columns(run, "trained", some)
     if values.ndim != 2:
         return None
     rows = some_rows(rounds, values.shape[1] // 8 + 1)

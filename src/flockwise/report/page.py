@@ -19,7 +19,7 @@ from flockwise.store import open_run
 from flockwise.store.files import write_atomically
 
 SCRIPTS = ("data", "format", "table", "chart", "curves", "flow", "matrix", "strip", "map", "tree", "facts", "groups",
-           "clients", "detail", "events", "apart", "config", "compare", "run", "start")  # fmt: skip
+           "clients", "lookup", "detail", "events", "apart", "config", "compare", "run", "start")  # fmt: skip
 
 
 def write_report(runs: Sequence[Path], out: Path | None = None) -> Path:

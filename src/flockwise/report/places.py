@@ -21,6 +21,10 @@ class Places:
     rounds: np.ndarray
     places: np.ndarray
 
+    def of(self, clients: np.ndarray) -> "Places":
+        """The same of some clients only."""
+        return Places(self.rounds, self.places[:, clients])
+
     def at(self, round: int) -> np.ndarray | None:
         """The places at a round, or at the last one on record before it."""
         before = np.flatnonzero(self.rounds <= round)
@@ -54,22 +58,25 @@ def some_rows(rounds: np.ndarray, clients: int) -> np.ndarray:
 def encoded_places(known: Places) -> dict[str, Any]:
     """Places of every client, as codes: place + 3."""
     rows = some_rows(known.rounds, known.places.shape[1])
-    codes = known.places[rows] - CONFIRMED
+    codes = known.places[rows].astype(np.int64) - CONFIRMED
     kind = np.uint8 if codes.max(initial=0) < 256 else np.uint16
     return {"rounds": known.rounds[rows].tolist(), "codes": packed(np.minimum(codes, 65_535).astype(kind))}
 
 
-def flock_curves(known: Places, rounds: np.ndarray, accuracy: np.ndarray) -> list[dict[str, Any]]:
-    """Mean and spread of the members' accuracy for each of the largest flocks, with their sizes."""
-    flocks, counts = np.unique(known.places[known.places >= 0], return_counts=True)
+def flock_curves(
+    known: Places, rounds: np.ndarray, accuracy: np.ndarray, everyone: Places | None = None
+) -> list[dict[str, Any]]:
+    """Mean and spread of the members' accuracy for each of the largest flocks, with their sizes among `everyone`."""
+    whole = everyone or known
+    flocks, counts = np.unique(whole.places[whole.places >= 0], return_counts=True)
     largest = np.sort(flocks[np.argsort(-counts, kind="stable")][:MOST_FLOCKS])
     row = {int(round): i for i, round in enumerate(rounds)}
     curves = []
     for flock in largest:
         size, mean, low, high = [], [], [], []
-        for round, places in zip(known.rounds.tolist(), known.places, strict=True):
+        for round, places, all_places in zip(known.rounds.tolist(), known.places, whole.places, strict=True):
             member = places == flock
-            size.append(int(member.sum()))
+            size.append(int((all_places == flock).sum()))
             values = accuracy[row[round], member] if round in row else np.zeros(0)
             values = values[np.isfinite(values)]
             mean.append(values.mean() if len(values) else np.nan)

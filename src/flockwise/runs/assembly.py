@@ -1,5 +1,6 @@
 """From a config to the live objects of a run."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from flockwise.models.initial_models import initial_models
 from flockwise.registry import OWN
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary, choose_attackers
-from flockwise.runs.capacity import refuse_too_large
+from flockwise.runs.capacity import refuse_large_round, refuse_too_large
 from flockwise.runs.channel import make_channel
 from flockwise.runs.federating import (
     OwnModel,
@@ -30,9 +31,11 @@ from flockwise.runs.federating import (
     report_of,
 )
 from flockwise.runs.hazards import Hazards
+from flockwise.runs.known_tokens import refuse_unknown_tokens
 from flockwise.runs.truth import truth_for
 from flockwise.server import Gate, Server
 from flockwise.stages.method import Method
+from flockwise.stages.sketching import width_for
 from flockwise.stages.stage import Setting
 from flockwise.stages.state import State
 from flockwise.tasks import Task
@@ -40,7 +43,10 @@ from flockwise.training import Recipe
 from flockwise.types import Models
 
 # By name, so that nothing of an optional engine is imported before it is asked for.
-ENGINES: dict[str, str] = {"flower": "flockwise.flower.simulated:open_simulation"}
+ENGINES: dict[str, str] = {
+    "flower": "flockwise.flower.simulated:open_simulation",
+    "ray": "flockwise.machines:open_ray",
+}
 
 
 @dataclass(frozen=True)
@@ -73,12 +79,13 @@ class Parts:
 
 def assemble(
     config: Config, state: State | Callable[[Federation], State] | None = None, *, directory: Path | None = None,
-    data: Path | None = None, brought: Brought | None = None,
+    data: str | Path | None = None, brought: Brought | None = None,
 ) -> Parts:  # fmt: skip
     """Build every part; what the user brought replaces what the config names. A state may depend on who is there."""
     brought = brought or Brought()
+    data = None if data is None else Path(data)
     method = brought.method or method_of(config, directory)
-    if config.engine.name != "local" and brought.engine is None and (brought.clients or brought.model):
+    if config.engine.name == "flower" and brought.engine is None and (brought.clients or brought.model):
         raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
     federation = brought.clients or make_federation(config, directory, data)
     method = for_federation(method, federation)
@@ -95,27 +102,34 @@ def assemble(
         recipe=brought.recipe,
         task=brought.task,
     )
-    refuse_too_large(method, federation.clients, work.travel.size)
+    setting = _setting(config, method, work, adversary)
+    width = width_for(setting, method.round, federation.clients, work.travel.size)
+    refuse_too_large(method, federation.clients, work.travel.size, width)
+    asked = math.ceil(config.sampling.fraction * federation.clients)
+    refuse_large_round(asked, work.travel.size, config.sampling.fraction)
     first = first_models(config, work, method, directory, brought.model)
     _finite(work)
+    refuse_unknown_tokens(work.module, work.federation.dataset)
     if callable(state):
         state = state(work.federation)
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)
-    travel, cap = work.travel, config.gate.weight_cap
-    scoring = work.task.scoring
-    liars = adversary.clients if adversary else frozenset()
-    truth = truth_for(method, work.federation, work.later, config.faults.drift_round, liars)
-    setting = Setting(
-        config.seed, config.sampling.fraction, travel.layers, travel.learned, cap, truth, scoring
-    )
-    gate = Gate(work.travel.size, config.gate.max_norm, scoring=scoring)
+    gate = Gate(work.travel.size, config.gate.max_norm, scoring=setting.scoring)
     server = Server(method, first, work.federation.clients, setting=setting, gate=gate, state=state)
     engine = brought.engine or engine_of(config, directory, data)
     if not isinstance(engine, Engine):
         engine = engine.open(work, most_models=method.models + work.federation.clients + 64)
-    channel = make_channel(config, [len(shard.train) for shard in work.federation.shards])
+    channel = make_channel(config, work.federation.sizes("train"))
     return Parts(server, engine, Hazards(adversary, channel), work)
+
+
+def _setting(config: Config, method: Method, work: ClientWork, adversary: Adversary | None) -> Setting:
+    travel, liars = work.travel, adversary.clients if adversary else frozenset()
+    return Setting(
+        config.seed, config.sampling.fraction, travel.layers, travel.learned, config.gate.weight_cap,
+        truth_for(method, work.federation, work.later, config.faults.drift_round, liars), work.task.scoring,
+        config.evidence.sketch,
+    )  # fmt: skip
 
 
 def engine_of(config: Config, directory: Path | None, data: Path | None) -> Opener:

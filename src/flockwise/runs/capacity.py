@@ -5,34 +5,59 @@ from pathlib import Path
 
 from flockwise.errors import ConfigError
 from flockwise.stages.method import Method
+from flockwise.stages.sketching import LEAST_WIDTH, USUAL_WIDTH
 
 _NUMBER, _PRODUCT = 4, 8  # bytes of a parameter, and of an entry of a square
+_EDGES = 400  # bytes a client of the graph of nearest neighbours, while flocks are looked for
 _GROUPS = Path("/sys/fs/cgroup")  # where a container is told its limit
 
 
-def memory_needed(method: Method, clients: int, parameters: int) -> int:
-    """The bytes that a method's models and memories take at most, once it has heard from everybody."""
+def memory_needed(method: Method, clients: int, parameters: int, sketch: int | None = None) -> int:
+    """The bytes that a method's models and memories take at most, once it has heard from everybody.
+
+    With sketches of this width instead of whole updates, nothing is compared all with all, but sketches are copied once.
+    """
     held = method.round.holds
-    rows = (method.models + held.rows * clients) * parameters * _NUMBER
-    return rows + held.squares * clients**2 * _PRODUCT
+    if sketch is None:
+        rows = (method.models + held.rows * clients) * parameters
+        return rows * _NUMBER + held.squares * clients**2 * _PRODUCT
+    whole = (method.models + (held.rows - held.sketched) * clients) * parameters
+    return (whole + (held.sketched + 1) * clients * sketch) * _NUMBER + clients * _EDGES
 
 
-def refuse_too_large(method: Method, clients: int, parameters: int) -> None:
+def refuse_too_large(method: Method, clients: int, parameters: int, sketch: int | None = None) -> None:
     """One line instead of an error in mid-run, or of a machine that swaps for ever."""
-    needed, free = memory_needed(method, clients, parameters), free_memory()
+    needed, free = memory_needed(method, clients, parameters, sketch), free_memory()
     if free is None or needed <= free:
         return
     held, why = method.round.holds, []
     why += [f"{method.models} models"] if method.models > 1 else []
-    why += ["each client's newest update"] if held.rows else []
-    why += ["the comparison of all clients with all"] if held.squares else []
+    why += ["each client's newest update"] if held.rows > (held.sketched if sketch else 0) else []
+    why += ["sketches of all updates"] if sketch else []
+    why += ["the comparison of all clients with all"] if held.squares and not sketch else []
     told = f" ({', '.join(why)})" if why else ""
     fewer = "fewer clients, " if held.rows or held.squares else "fewer flocks, " if method.models > 1 else ""
+    if method.round.compares and not method.round.exact:
+        smaller = min(sketch // 2 if sketch else USUAL_WIDTH, USUAL_WIDTH)
+        instead = memory_needed(method, clients, parameters, smaller)
+        if smaller >= LEAST_WIDTH and instead <= free:
+            fewer = f"evidence.sketch = {smaller}, which needs {in_words(instead)}, {fewer}"
     raise ConfigError(
         f"strategy.name = {method.name!r}: with {clients} clients and {parameters} parameters it needs about "
         f"{in_words(needed)} of memory{told}, and {in_words(free)} are free; choose {fewer}a smaller model, "
         "or a strategy that keeps less, such as fedavg"
     )
+
+
+def refuse_large_round(clients: int, parameters: int, fraction: float) -> None:
+    """The same of what a round's clients send: all of it is there at once, whatever the rule."""
+    needed, free = clients * parameters * _NUMBER, free_memory()
+    if free is not None and needed > free:
+        fits = fraction * free / needed
+        raise ConfigError(
+            f"sampling.fraction = {fraction:g}: the updates of {clients} clients a round take {in_words(needed)} of memory, "
+            f"and {in_words(free)} are free; choose at most {fits:.1g}, or a smaller model"
+        )
 
 
 def free_memory() -> int | None:

@@ -51,10 +51,16 @@ def _late(clock: Clock, client: int, round: int) -> Event:
     return Event("late", told, client, {"took": took})
 
 
-def make_channel(config: Config, samples: Sequence[int]) -> Channel:
-    """The channel of a config, for clients with so many samples; those who join late are drawn once."""
-    drawn = generator(config.seed, "late clients").choice(
-        len(samples), size=config.faults.late_clients, replace=False
-    )
+def make_channel(config: Config, samples: np.ndarray) -> Channel:
+    """The channel of a config, for clients with so many samples."""
     faults, clock = config.faults, make_clock(config, samples)
-    return Channel(config.seed, faults.dropout, frozenset(drawn.tolist()), faults.late_round, clock)
+    late = newcomers(faults.late_clients, len(samples), config.seed)
+    return Channel(config.seed, faults.dropout, late, faults.late_round, clock)
+
+
+def newcomers(chosen: int | Sequence[int], clients: int, seed: int) -> frozenset[int]:
+    """Who joins late: as listed, or drawn once for the whole run."""
+    if not isinstance(chosen, int):
+        return frozenset(chosen)
+    drawn = generator(seed, "late clients").choice(clients, size=chosen, replace=False)
+    return frozenset(drawn.tolist())

@@ -4,7 +4,7 @@ A client of the median size takes 1 for a round of training, one with twice the 
 that, give or take a tenth. Nobody waits in earnest: times are made of (seed, round, client), so a run repeats to the bit.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +41,7 @@ class Clock:
         return {"late": float(late), "round_time": float(self.deadline or 0.0) if late else last}
 
 
-def make_clock(config: Config, samples: Sequence[int]) -> Clock | None:
+def make_clock(config: Config, samples: np.ndarray) -> Clock | None:
     """The clock of a config, if it has one; slow clients are drawn once."""
     faults = config.faults
     if not faults.slow_clients and faults.deadline is None:

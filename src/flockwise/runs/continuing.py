@@ -12,21 +12,12 @@ from flockwise.engine import Engine, Opener
 from flockwise.errors import ConfigError, InputError
 from flockwise.runs.assembly import Brought, assemble
 from flockwise.runs.data_check import checked_data
+from flockwise.runs.driving import Callback, ended, kept_by_clients, loop_of, policy_of, told_clients
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.matching import Match, matched
 from flockwise.runs.objects import federated_sections
+from flockwise.runs.provenance import about_data, environment, new_run_path
 from flockwise.runs.recorded_config import config_of_run
-from flockwise.runs.runner import (
-    Callback,
-    about_data,
-    ended,
-    environment,
-    kept_by_clients,
-    loop_of,
-    new_run_path,
-    policy_of,
-    told_clients,
-)  # fmt: skip
 from flockwise.runs.sample_shape import refuse_other_samples
 from flockwise.runs.settling import begin, give_back, settle, who_came
 from flockwise.stages.method import Method
@@ -83,9 +74,7 @@ def continue_run(
         return state
 
     brought = Brought(clients, model, method, attack, engine, training, task)
-    parts = assemble(
-        config, state_for, directory=directory, data=None if data is None else Path(data), brought=brought
-    )
+    parts = assemble(config, state_for, directory=directory, data=data, brought=brought)
     try:
         found = checked_data(parts.federation, config.data.check)
         about = {
@@ -96,7 +85,10 @@ def continue_run(
             told_clients(writer, parts)
             give_back(parts.engine, kept_by_clients(saved), before)
             loop = loop_of(config, parts, writer, on_round, stop)
-            events = [*found, *who_came(parent, parts, before, forgotten), *settle(parts, old, follow)]
+            events = [*found, *who_came(parent, parts, before, forgotten)]
+            events += settle(
+                parts.server, lambda plan: parts.hazards.scores(parts.engine.validate(plan)), old, follow
+            )
             begin(loop, events)
             loop.run(config.rounds)
     finally:

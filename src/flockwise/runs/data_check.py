@@ -1,6 +1,6 @@
 """The data check of a run: what is wrong with the clients' data is refused or told, never trained on in silence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from flockwise.data import DataCheck, Federation, Finding, check_data
 from flockwise.errors import DataError
@@ -30,7 +30,7 @@ def refusal(found: DataCheck) -> str:
     return f"data: {told}{more}. Mend the data, or set data.check = 'warn' to train on what is left"
 
 
-def sentence(finding: Finding, names: Sequence[str]) -> str:
+def sentence(finding: Finding, names: Mapping[int, str]) -> str:
     """A finding with the client that it is about."""
     who = "" if finding.client is None else f"{called(finding.client, names[finding.client])}: "
     return f"{who}{finding.message}"

@@ -14,7 +14,7 @@ from flockwise.scoring import Scoring
 from flockwise.stages.state import UNPLACED
 from flockwise.store import Run as RecordedRun
 from flockwise.store import list_runs as list_recorded
-from flockwise.store.summary import client_summary
+from flockwise.store.summary import client_summary, newest
 
 if TYPE_CHECKING:
     from torch import nn
@@ -29,8 +29,8 @@ class Run(RecordedRun):
     @cached_property
     def labels(self) -> np.ndarray:
         """The flock of each client in the last round on record; -1 for none."""
-        rounds, flock = self.array("flock")
-        return np.asarray(flock[-1]) if len(rounds) else np.zeros(0, dtype=np.int64)
+        found = newest(self, "flock")
+        return np.zeros(0, dtype=np.int64) if found is None else found
 
     @property
     def flocks(self) -> dict[int, list[int]]:
@@ -43,8 +43,8 @@ class Run(RecordedRun):
     @property
     def apart(self) -> list[int]:
         """The clients that are set apart."""
-        rounds, apart = self.array("apart")
-        return np.flatnonzero(apart[-1]).tolist() if len(rounds) else []
+        found = newest(self, "apart")
+        return [] if found is None else np.flatnonzero(found).tolist()
 
     @property
     def summary(self) -> list[dict[str, Any]]:

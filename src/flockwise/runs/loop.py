@@ -16,6 +16,7 @@ from flockwise.server import Server
 from flockwise.store import RunWriter
 from flockwise.store.client_notes import called
 from flockwise.store.requests import apply_requests
+from flockwise.types import Clients
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ class Loop:
     record: Record
     hazards: Hazards = field(default_factory=Hazards)
     evaluate_every: int = 1  # 0: never
+    telling: frozenset[str] = (
+        frozenset()
+    )  # kinds of events after which models are tested at once; see also round 1
+    tested: Clients | None = None  # who is tested; None: everyone
     on_round: Callable[[Progress], object] | None = None
     stop: Callable[[], bool] = lambda: False
     patience: int = (
@@ -103,7 +108,7 @@ class Loop:
                 heard = error.events if isinstance(error, Unanswered) else []
                 return self._stopped([*asked, *heard, *self.engine.events()], str(error))
             last = self.server.round >= rounds
-            tested = self._tested(last)
+            tested = self._tested(last, record.events)
             full = self.record(record, tested, [*asked, *events, *self.engine.events()])
             self._note_clients()  # no number that a state knows may be given to another client after a crash
             seconds = time.perf_counter() - started
@@ -135,11 +140,21 @@ class Loop:
         """Nobody's replies can be used: clients that are real may mend that, a simulation will not."""
         return self._stopped([], why) if self.engine.retries is not None else self._failed(why)
 
-    def _tested(self, last: bool) -> Evaluation | None:
-        every = self.evaluate_every
-        if not every or (self.server.round % every and not last):
+    def _tested(self, last: bool, events: Sequence[Event]) -> Evaluation | None:
+        every, round = self.evaluate_every, self.server.round
+        if not every:
             return None
-        return self.engine.evaluate(self.server.round, *self.server.assignment())
+        told = self.telling and (round == 1 or any(event.kind in self.telling for event in events))
+        if round % every and not last and not told:
+            return None
+        return self.test()
+
+    def test(self) -> Evaluation:
+        """How clients do with the models that they have now."""
+        models, rows = self.server.assignment()
+        if self.tested is None:
+            return self.engine.evaluate(self.server.round, models, rows)
+        return self.engine.evaluate(self.server.round, models, rows, self.tested)
 
     def _saved(self) -> dict[str, np.ndarray]:
         """All that is needed to go on: the server's state, and what clients keep to themselves."""

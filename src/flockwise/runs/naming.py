@@ -9,7 +9,7 @@ from flockwise.engine import Evaluation
 from flockwise.messages import RoundRecord
 from flockwise.scoring import ACCURACY, Scoring
 
-_OTHER_END = {"p10": "p90", "p90": "p10"}
+_OTHER_END = {"p10": "p90", "p90": "p10", "low": "high", "high": "low"}
 
 
 def as_quality(tested: Evaluation, scoring: Scoring) -> Evaluation:

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from flockwise.config.learning import task_of
+from flockwise.data.formats import DAMAGED, read_npy, why
 from flockwise.errors import DataError, InputError
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.sample_shape import Samples, samples_on_record
@@ -80,9 +81,9 @@ def read_samples(path: Path, told: Samples) -> np.ndarray:
     """Samples in a file: .npy as an array, .csv or .parquet by the names of the columns that were trained on."""
     if path.suffix == ".npy":
         try:
-            return np.asarray(np.load(path, allow_pickle=False))
-        except (OSError, ValueError, EOFError) as error:
-            raise DataError(f"{path}: cannot be read as an array: {error}") from error
+            return read_npy(path.read_bytes(), path.name)
+        except DAMAGED as error:
+            raise DataError(f"{path}: cannot be read as an array: {why(error)}") from error
     from flockwise.data.table_files import ENDINGS, read_table
 
     if path.suffix not in ENDINGS:

@@ -9,6 +9,7 @@ import numpy as np
 from flockwise.engine import Evaluation
 from flockwise.messages import Event, RoundRecord
 from flockwise.metrics import adjusted_rand, detection, per_group_accuracy, purity
+from flockwise.runs.tested_clients import estimated
 from flockwise.similarity.drawn_map import drawn_map
 from flockwise.stages.state import FREE, UNPLACED
 
@@ -29,6 +30,8 @@ def recorded(
     honest[list(attackers)] = False
     if tested is not None:
         facts |= accuracy_facts(tested.score, tested.loss, honest)  # those set apart by mistake count too
+        if tested.sample is not None:
+            facts |= estimated(tested.score[honest], int(honest.sum()))
         if (apart[honest] != FREE).any():
             facts["accuracy_taking_part"] = _mean(tested.score[honest & (apart == FREE)])
         if truth is not None and np.isfinite(tested.score[honest]).any():
@@ -47,10 +50,13 @@ def recorded(
             event.kind in ("flocks", "split", "quarantine") for event in everything
         )  # fmt: skip
         square = arrays.pop("similarity")
-        if kept:
+        if not kept:
+            arrays.pop("similarity_clients", None)
+        else:
             small = np.abs(square[np.isfinite(square)]).max(initial=0.0) < np.finfo(np.float16).max
             arrays["similarity"] = square.astype(np.float16 if small else np.float32)
-            arrays["map"] = drawn_map(square)
+            if "similarity_clients" not in arrays:  # a map of all clients, not of some
+                arrays["map"] = drawn_map(square)
     return replace(record, facts=facts, arrays=arrays, events=everything)
 
 

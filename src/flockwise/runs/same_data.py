@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flockwise.data import Federation
-from flockwise.data.fingerprint import MARKS, fingerprints
+from flockwise.data.fingerprint import MARKS, fingerprint_of_all, fingerprints
 from flockwise.errors import RunError
 from flockwise.store import Run
 
@@ -15,6 +15,8 @@ _MOST = 10_000  # clients whose digests are kept one by one; of more, one for al
 
 def data_marks(federation: Federation) -> dict[str, list[str]]:
     """For the record of a new run: a digest of each client's data."""
+    if federation.clients > _MOST and federation.is_shared:
+        return {MARKS: [fingerprint_of_all(federation)]}
     found = fingerprints(federation)
     if len(found) > _MOST:
         found = [hashlib.blake2b("".join(found).encode(), digest_size=8).hexdigest()]

@@ -1,19 +1,20 @@
 """How a continuation begins: who is new or gone, who belongs to which flock now, and how the old models do."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from flockwise.engine import Engine
-from flockwise.messages import Event, Plan, RoundRecord, Task, bound
+from flockwise.messages import Event, Plan, RoundRecord, Scores, Task, bound
 from flockwise.runs.assembly import Parts
 from flockwise.runs.handle import Run
 from flockwise.runs.loop import Loop
+from flockwise.server import Server
 from flockwise.stages.other_clients import rows_for
 from flockwise.stages.place import settled
 from flockwise.stages.state import FREE, UNPLACED, State, all_alike, flocks_in
-from flockwise.types import Clients
+from flockwise.types import Clients, Mask
 
 
 def give_back(engine: Engine, kept: Mapping[str, np.ndarray], before: Clients) -> None:
@@ -31,19 +32,30 @@ def who_came(parent: Run, parts: Parts, before: Clients, forgotten: list[str]) -
     known = {int(row["client"]): str(row["name"]) for row in parent.clients}
     gone = sorted(set(known) - set(before.tolist()))
     came = np.flatnonzero(before < 0).tolist()
-    told = f"goes on from round {parts.server.round} of {parent.path.name}: {len(before) - len(came)} clients stay"
+    told = f"goes on from round {parts.server.round} of {parent.path.name}: {len(before) - len(came)} clients"
     detail = {"new": [names[client] for client in came], "gone": [known[client] for client in gone]}
-    events = [Event("continued", f"{told}, {len(came)} are new, {len(gone)} are gone", detail=detail)]
+    events = [Event("continued", f"{told} of before, {len(came)} new, {len(gone)} gone", detail=detail)]
     events += [Event("joined", "is new", client) for client in came]
-    return events + [
-        Event("forgotten", f"memory {name!r} does not say which client is which, and starts anew")
-        for name in forgotten
-    ]
+    return events + starts_anew(forgotten)
 
 
-def settle(parts: Parts, old: State, follow: float | None) -> list[Event]:
-    """Place newcomers, and move whoever does better elsewhere, by their own validation data."""
-    server = parts.server
+def starts_anew(forgotten: Iterable[str]) -> list[Event]:
+    """Which memories of the run before are of no use for other clients."""
+    told = "memory {!r} does not say which client is which, and starts anew"
+    return [Event("forgotten", told.format(name)) for name in forgotten]
+
+
+def settle(
+    server: Server,
+    ask: Callable[[Plan], Sequence[Scores]],
+    old: State,
+    follow: float | None,
+    present: Mask | None = None,
+) -> list[Event]:
+    """Place newcomers, and move whoever does better elsewhere, by their own validation data; `ask` asks them.
+
+    Nobody is asked who is not there, where `present` says who is.
+    """
     state, alive = server.state, flocks_in(old.labels[old.free])
     if len(alive) == 1:
         labels = np.where(state.free & (state.labels == UNPLACED), alive[0], state.labels)
@@ -51,13 +63,13 @@ def settle(parts: Parts, old: State, follow: float | None) -> list[Event]:
     if len(alive) < 2 or all_alike(state.models[alive]):
         return []  # nothing to choose between
     asked = state.free if follow is not None else state.free & (state.labels == UNPLACED)
+    asked = asked if present is None else asked & present
     rows = tuple(range(len(alive)))
     tasks = tuple(Task(int(client), rows) for client in np.flatnonzero(asked))
     if not tasks:
         return []
     plan = Plan(server.round, "validate", state.models[alive], tasks)
-    answers = parts.hazards.scores(parts.engine.validate(plan))
-    verdict = server.gate.admit(plan, bound(answers))
+    verdict = server.gate.admit(plan, bound(ask(plan)))
     server.state, events = settled(state, alive, verdict.admitted, follow or 0.0, server.setting.scoring)
     return [
         *events,
@@ -75,6 +87,6 @@ def begin(loop: Loop, events: list[Event]) -> None:
         "flock": state.labels, "apart": state.apart, "trained": np.zeros(state.clients, dtype=bool),
         "loss": np.full(state.clients, np.nan),
     }  # fmt: skip
-    tested = engine.evaluate(server.round, *server.assignment()) if loop.evaluate_every else None
+    tested = loop.test() if loop.evaluate_every else None
     full = loop.record(RoundRecord(server.round, facts, arrays, ()), tested, events)
     loop.writer.commit(full.round, 0.0, full.facts, full.arrays, full.events, saved, last=True)

@@ -59,7 +59,7 @@ def load_model(
     saved = run.checkpoint(at)
     still = frozen(made, config.model.trains)[1]
     layout = Layout.of(made)
-    travel = Travel.of(layout, config.model.travels, personal.head, still, layout.read(made))
+    travel = Travel.of(layout, config.model.travels, personal.head, still, layout.read(made), personal.layer)
     travel = travel.based_on(saved.get("clients/still"))
     state = state_of(saved, run.path)
     if travel.size != state.models.shape[1]:

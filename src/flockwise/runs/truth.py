@@ -15,7 +15,8 @@ def ground_truth(federation: Federation, attackers: frozenset[int]) -> np.ndarra
     groups = federation.groups
     if groups is None and not attackers:
         return None
-    lies = np.array([client in attackers for client in range(federation.clients)], dtype=np.int64)
+    lies = np.zeros(federation.clients, dtype=np.int64)
+    lies[list(attackers)] = 1
     return lies if groups is None else 2 * groups + lies
 
 

@@ -17,6 +17,7 @@ from flockwise.messages import Event, Plan, RoundRecord
 from flockwise.server.gate import Answers, Gate
 from flockwise.stages.method import Method
 from flockwise.stages.report import Report
+from flockwise.stages.sketching import width_for
 from flockwise.stages.stage import Admitted, Round, Setting, Steps
 from flockwise.stages.state import CONFIRMED, FREE, QUARANTINED, UNPLACED, State, first_state
 from flockwise.types import Mask, Models, Rows
@@ -41,7 +42,8 @@ class Server:
                 f"{method.name}: what clients tell depends on their data; say method.for_data(features, classes)"
             )
         self.method = method
-        self.setting = setting or Setting()
+        setting = setting or Setting()
+        self.setting = replace(setting, sketch=width_for(setting, method.round, clients, first.shape[1]))
         self.gate = replace(gate or Gate(first.shape[1]), report=method.report)
         self.state = state or first_state(first[: method.models], clients)
         self._steps: Steps | None = None  # the round under way

@@ -10,14 +10,18 @@ from flockwise.similarity.measure import similarity
 from flockwise.types import Square
 
 
-@similarity("cosine of the angle between updates", bottom=-1.0, from_cosines=np.asarray)
+@similarity("cosine of the angle between updates", bottom=-1.0, from_cosines=np.asarray, sketches=True)
 def cosine(updates: Any) -> Square:
     """Cosines in [-1, 1], exactly symmetric, 1 on the diagonal; a zero update has 0 with every other."""
     return from_products(gram(as_updates(updates)))
 
 
 @similarity(
-    "1 + cosine, never negative: FLIC", top=2.0, bottom=0.0, from_cosines=lambda cosines: 1.0 + cosines
+    "1 + cosine, never negative: FLIC",
+    top=2.0,
+    bottom=0.0,
+    from_cosines=lambda cosines: 1.0 + cosines,
+    sketches=True,
 )
 def one_plus_cosine(updates: Any) -> Square:
     """1 + cosine, from 0 for opposite updates to 2 for those that point the same way."""

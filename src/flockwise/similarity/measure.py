@@ -29,6 +29,7 @@ class Measure(Piece):
     top: float = 1.0  # the similarity of a client with itself
     bottom: float | None = None  # the smallest possible similarity, where there is one
     from_cosines: Callable[[Square], Square] | None = None
+    sketches: bool = False  # whether sketches of updates give the same numbers, up to their error
 
     def compare(self, rows: Any, **offers: Any) -> Square:
         """The function on these rows and what it asks for, checked."""

@@ -17,7 +17,7 @@ def l1(updates: Any) -> Square:
     return absolute_distances(as_updates(updates))
 
 
-@similarity("Euclidean distance", kind="distance")
+@similarity("Euclidean distance", kind="distance", sketches=True)
 def l2(updates: Any) -> Square:
     """Euclidean distances; symmetric, zero on the diagonal, right also for nearly equal updates."""
     distances = squared_distances(as_updates(updates))

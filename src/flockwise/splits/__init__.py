@@ -11,6 +11,7 @@ from flockwise.splits.dirichlet import dirichlet
 from flockwise.splits.feature_dirichlet import feature_dirichlet
 from flockwise.splits.feature_shift import feature_shift
 from flockwise.splits.iid import iid
+from flockwise.splits.kinds import kinds
 from flockwise.splits.label_swap import label_swap
 from flockwise.splits.majority_class import majority_class
 from flockwise.splits.natural import natural
@@ -28,6 +29,7 @@ __all__ = [
     "feature_shift",
     "find_split",
     "iid",
+    "kinds",
     "label_swap",
     "majority_class",
     "natural",

@@ -20,6 +20,10 @@ GIVEN = frozenset({"seed", "clients", "validation"})  # by a run, beside the dat
 Validation = Annotated[float, Field(ge=0, lt=1), "share of a client's training samples set aside"]
 Samples = Annotated[Count | None, "training samples of a client, or their mean; none: all there are"]
 Test = Annotated[Natural | None, "test samples of each client; none: all there are"]
+Shared = Annotated[
+    bool,
+    "each client draws from all samples, so that several hold the same one: for more clients than samples",
+]
 Groups = Annotated[Count, "kinds of clients"]
 
 P = ParamSpec("P")

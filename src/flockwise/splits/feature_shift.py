@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from flockwise.data import Dataset, Federation, Shard
+from flockwise.data import Dataset, Federation
+from flockwise.data.recipes import Recipes, kind
 from flockwise.data.view import View
 from flockwise.errors import InputError
-from flockwise.splits.contract import Groups, Samples, Test, Validation, split
+from flockwise.splits.contract import Groups, Samples, Shared, Test, Validation, split
 from flockwise.splits.sizes import Sizes, check_clients
 from flockwise.splits.uniform import deal_uniformly
 
@@ -37,6 +38,7 @@ def feature_shift(
     samples: Samples = None,
     validation: Validation = 0.1,
     test: Test = None,
+    shared: Shared = False,
 ) -> Federation:
     """Deal at random; group g sees its samples changed by g / (groups - 1) of the `strength`, group 0 as they are.
 
@@ -51,13 +53,10 @@ def feature_shift(
         raise InputError(
             f"dataset = {dataset.name}: tokens cannot be noisier or brighter; use data of numbers"
         )
-    dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test)
+    dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test, shared)
     views = [_view(change, strength * group / max(groups - 1, 1)) for group in range(groups)]
-    shards = (
-        Shard(*parts, group=client % groups, view=views[client % groups])
-        for client, parts in enumerate(dealt)
-    )
-    return Federation(dataset, tuple(shards))
+    kinds = [kind(group, view=view) for group, view in enumerate(views)]
+    return Federation(dataset, Recipes.in_turn(dealt, kinds))
 
 
 def _view(change: Change, amount: float) -> View:

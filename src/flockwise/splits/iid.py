@@ -1,7 +1,8 @@
 """Every client draws from the same distribution: the case in which one model fits all."""
 
-from flockwise.data import Dataset, Federation, Shard
-from flockwise.splits.contract import Samples, Test, Validation, split
+from flockwise.data import Dataset, Federation
+from flockwise.data.recipes import Recipes, kind
+from flockwise.splits.contract import Samples, Shared, Test, Validation, split
 from flockwise.splits.sizes import Sizes
 from flockwise.splits.uniform import deal_uniformly
 
@@ -15,6 +16,7 @@ def iid(
     samples: Samples = None,
     validation: Validation = 0.1,
     test: Test = None,
+    shared: Shared = False,
 ) -> Federation:
     """Shuffle and deal. All clients are of one group.
 
@@ -22,5 +24,5 @@ def iid(
     >>> iid(load("digits"), clients=10, samples=100, test=20).sizes("train").tolist()
     [90, 90, 90, 90, 90, 90, 90, 90, 90, 90]
     """
-    dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test)
-    return Federation(dataset, tuple(Shard(*parts, group=0) for parts in dealt))
+    dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test, shared)
+    return Federation(dataset, Recipes.in_turn(dealt, [kind(0)]))

@@ -7,10 +7,11 @@ right for all groups. FLIC uses 5 groups on MNIST (0 and 1 swapped, 2 and 3, ...
 from collections.abc import Sequence
 from typing import Annotated
 
-from flockwise.data import Dataset, Federation, Shard
+from flockwise.data import Dataset, Federation
+from flockwise.data.recipes import Recipes, kind
 from flockwise.errors import InputError
 from flockwise.splits.classes import class_labels
-from flockwise.splits.contract import Groups, Samples, Test, Validation, split
+from flockwise.splits.contract import Groups, Samples, Shared, Test, Validation, split
 from flockwise.splits.sizes import Sizes, check_clients
 from flockwise.splits.uniform import deal_uniformly
 
@@ -31,6 +32,7 @@ def label_swap(
     samples: Samples = None,
     validation: Validation = 0.1,
     test: Test = None,
+    shared: Shared = False,
 ) -> Federation:
     """Deal at random, then swap labels `pairs[group]` for the clients of each group.
 
@@ -42,13 +44,15 @@ def label_swap(
     """
     check_clients(clients, groups)
     class_labels(dataset)
-    swaps = [_relabel(pair, dataset.classes) for pair in _pairs(groups, pairs, dataset.classes)]
-    dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test)
-    shards = (
-        Shard(*parts, relabel=swaps[client % groups], group=client % groups)
-        for client, parts in enumerate(dealt)
-    )
-    return Federation(dataset, tuple(shards))
+    swaps = swapped_names(groups, pairs, dataset.classes)
+    dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test, shared)
+    kinds = [kind(group, relabel=names) for group, names in enumerate(swaps)]
+    return Federation(dataset, Recipes.in_turn(dealt, kinds))
+
+
+def swapped_names(groups: int, pairs: Sequence[Sequence[int]] | None, classes: int) -> list[tuple[int, ...]]:
+    """What each group calls the classes."""
+    return [_relabel(pair, classes) for pair in _pairs(groups, pairs, classes)]
 
 
 def _pairs(groups: int, pairs: Sequence[Sequence[int]] | None, classes: int) -> Sequence[Sequence[int]]:

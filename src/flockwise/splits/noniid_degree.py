@@ -19,6 +19,7 @@ from flockwise.splits.apportion import apportion
 from flockwise.splits.by_label import deal_counts, fit_sizes, label_pools
 from flockwise.splits.contract import Groups, Samples, Test, Validation, split
 from flockwise.splits.features import Visible, client_features
+from flockwise.splits.members import checked_groups, members_in_turn
 from flockwise.splits.sharing import draw_shared
 from flockwise.splits.sizes import Sizes, check_clients, largest_remainder, training_sizes
 
@@ -102,14 +103,8 @@ def _members(clients: int, groups: int, group_sizes: Sequence[int] | None) -> ND
         while room.sum() > clients:
             room[np.argmax(room)] -= 1
     else:
-        room = np.asarray(group_sizes, dtype=np.int64)
-        if room.shape != (groups,) or room.min() < 1 or room.sum() != clients:
-            raise InputError(
-                f"group_sizes = {list(group_sizes)}: must be {groups} numbers of at least 1 that add up to "
-                f"{clients}, the number of clients"
-            )
-    turns = [(turn, group) for group, size in enumerate(room) for turn in range(int(size))]
-    return np.array([group for _, group in sorted(turns)], dtype=np.int64)
+        room = checked_groups(clients, groups, group_sizes)
+    return members_in_turn(room)
 
 
 def _mixes(pool: NDArray[np.int64], groups: int, degree: float) -> NDArray[np.float64]:

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import numpy as np
 
-from flockwise.data import Dataset, Federation, Shard
+from flockwise.data import Dataset, Federation
+from flockwise.data.recipes import Recipes, kind
 from flockwise.errors import InputError
 from flockwise.options import Count, Positive
 from flockwise.rng import generator
@@ -42,4 +43,4 @@ def quantity(
     shares = generator(seed, "split/quantity").dirichlet(np.full(clients, beta)) + 1e-9
     sizes = minimum + largest_remainder(shares, total - clients * minimum)
     dealt = deal_uniformly(dataset, clients, seed, sizes.tolist(), None, validation, test)
-    return Federation(dataset, tuple(Shard(*parts, group=0) for parts in dealt))
+    return Federation(dataset, Recipes.in_turn(dealt, [kind(0)]))

@@ -1,8 +1,9 @@
 """Groups of clients whose images are turned by quarter turns (FLIC, IFCA): same labels, other features."""
 
-from flockwise.data import Dataset, Federation, Shard
+from flockwise.data import Dataset, Federation
+from flockwise.data.recipes import Recipes, kind
 from flockwise.errors import InputError
-from flockwise.splits.contract import Groups, Samples, Test, Validation, split
+from flockwise.splits.contract import Groups, Samples, Shared, Test, Validation, split
 from flockwise.splits.sizes import Sizes, check_clients
 from flockwise.splits.uniform import deal_uniformly
 
@@ -20,6 +21,7 @@ def rotation(
     samples: Samples = None,
     validation: Validation = 0.1,
     test: Test = None,
+    shared: Shared = False,
 ) -> Federation:
     """Deal at random, then turn the images of group g by g times 90 degrees.
 
@@ -30,12 +32,14 @@ def rotation(
     [0, 1, 2, 3, 0]
     """
     check_clients(clients, groups)
-    if groups > 4:
-        raise InputError(f"groups = {groups}: must be 1 to 4, because four quarter turns are a full one")
+    check_square(dataset, groups, "groups")
+    dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test, shared)
+    return Federation(dataset, Recipes.in_turn(dealt, [kind(group, turns=group) for group in range(groups)]))
+
+
+def check_square(dataset: Dataset, turns: int, field: str = "turns") -> None:
+    """Refuse more turns than there are, and images that would change their shape."""
+    if turns > 4:
+        raise InputError(f"{field} = {turns}: must be 1 to 4, because four quarter turns are a full one")
     if len(dataset.shape) < 2 or dataset.shape[0] != dataset.shape[1]:
         raise InputError(f"dataset = samples of shape {dataset.shape}: must be square images to be turned")
-    dealt = deal_uniformly(dataset, clients, seed, sizes, samples, validation, test)
-    shards = (
-        Shard(*parts, turns=client % groups, group=client % groups) for client, parts in enumerate(dealt)
-    )
-    return Federation(dataset, tuple(shards))

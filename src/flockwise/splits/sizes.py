@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from flockwise.errors import InputError
 
-MOST_CLIENTS = 1_000_000  # each is an object with arrays of its own; more would never end
+MOST_CLIENTS = 1_000_000  # the server has arrays with a row for each
 SizeName = Literal["equal", "lognormal", "zipf"]
 Sizes = Annotated[SizeName | Sequence[int], "how many samples clients have"]
 

@@ -46,7 +46,7 @@ class SendsOne:
     def offer(self, round: Round, clients: Clients) -> tuple[Models, Offers]:
         """One model each."""
         models, rows = self.assign(round.state, round.setting)
-        return models, [(int(row),) for row in rows[clients]]
+        return models, [(row,) for row in rows[clients].tolist()]
 
     def relabel(self, state: State, batch: Batch, offers: Sequence[tuple[int, ...]]) -> Labels:
         """Clients have no say."""
@@ -63,16 +63,21 @@ class OwnFlock:
 
     def assign(self, state: State, setting: Setting) -> tuple[Models, Rows]:
         """Flock models, and each client's flock."""
-        return state.models, np.where(state.labels == UNPLACED, largest_flock(state), state.labels)
+        unplaced = state.labels == UNPLACED
+        if not unplaced.any():
+            return state.models, state.labels
+        return state.models, np.where(unplaced, largest_flock(state), state.labels)
 
     def offer(self, round: Round, clients: Clients) -> tuple[Models, Offers]:
         """One model each, but for those who have to choose."""
         state = round.state
         models, rows = self.assign(state, round.setting)
-        single: Offers = [(int(row),) for row in rows[clients]]
+        single: Offers = [(row,) for row in rows[clients].tolist()]
         memory = BLIND.get(state)
+        if memory is None:
+            return models, single
         flocks = flocks_in(state.labels[state.free])
-        if memory is None or all_alike(state.models[flocks]):
+        if all_alike(state.models[flocks]):
             return models, single
         home = largest_flock(state)
         # Who does not choose trains the first.
@@ -82,6 +87,8 @@ class OwnFlock:
 
     def relabel(self, state: State, batch: Batch, offers: Sequence[tuple[int, ...]]) -> Labels:
         """Who had to choose belongs to the flock it chose."""
+        if max(map(len, offers), default=0) <= 1:
+            return state.labels
         labels = state.labels.copy()
         for client, offer, pick in zip(batch.clients, offers, batch.replies.chosen, strict=True):
             if len(offer) > 1:

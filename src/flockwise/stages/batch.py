@@ -16,6 +16,7 @@ class Batch:
     weights: Weights  # the sample counts that clients claim
     rows: Rows  # the row of the model that each client trained in the plan
     models: Models  # those of the plan
+    sketches: Updates | None = None  # of the updates, where these were let go of as they arrived
 
     @property
     def round(self) -> int:
@@ -44,7 +45,8 @@ class Batch:
         """The replies in some rows only, given as a mask."""
         if which.all():
             return self
-        return Batch(self.replies.rows(which), self.weights[which], self.rows[which], self.models)
+        sketches = None if self.sketches is None else self.sketches[which]
+        return Batch(self.replies.rows(which), self.weights[which], self.rows[which], self.models, sketches)
 
 
 def batch_of(plan: Plan, replies: Replies) -> Batch:

@@ -1,12 +1,15 @@
 """What clients are compared on: this round's updates, the newest update, or the newest model of each."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from flockwise.similarity import Evidence, Measure, Table, cosine
+from flockwise.similarity.sketches import Sketches
+from flockwise.stages.sketching import Sketcher, sketched, sketcher_of
 from flockwise.stages.stage import REPLIES, Holds, Layers, Round, Setting, Stage, stage
 from flockwise.stages.state import Slot, State
 from flockwise.types import Clients, Square, Updates
@@ -21,6 +24,10 @@ class Known:
     layers: Layers = ()
     center: np.ndarray | None = None  # a point near all rows, where rows are models
     cached_cosine: Callable[[], Square] | None = None
+    sketched: bool = False  # rows are sketches of updates, and the caller's own to change
+    pick: Callable[[np.ndarray], Updates] | None = (
+        None  # the rows of some, where all need not be fetched for them
+    )
 
     @property
     def rows(self) -> Updates:
@@ -40,7 +47,11 @@ class Known:
 
     def of(self, members: np.ndarray) -> "Known":
         """Only some of the clients."""
-        return Known(self.clients[members], lambda: self.rows[members], self.layers, self.center)
+        pick = self.pick or (lambda some: self.rows[some])
+        return replace(
+            self, clients=self.clients[members], fetch=lambda: pick(members), cached_cosine=None,
+            pick=lambda some: pick(members[some]),
+        )  # fmt: skip
 
 
 def learned(updates: Updates, setting: Setting) -> Updates:
@@ -83,6 +94,9 @@ class ThisRound:
     def known(self, round: Round) -> Known:
         """The clients of this round."""
         batch = round.replies
+        sketcher = sketcher_of(round.setting, round.state.clients, round.state.models.shape[1])
+        if sketcher:
+            return Known(batch.clients, lambda: np.array(sketched(batch, sketcher)), sketched=True)
         return Known(
             batch.clients, lambda: learned(batch.updates, round.setting), learned_layers(round.setting)
         )
@@ -93,9 +107,12 @@ _UPDATES = Slot(
 )
 
 
+_SKETCHES = Slot("sketches", Sketches, {"round": -1, "rows": 0.0})
+
+
 @dataclass(frozen=True)
 class LatestUpdates:
-    """The newest update of every client heard so far; updates older than `max_age` rounds are ignored."""
+    """The newest update, or its sketch, of every client heard so far; older ones than `max_age` rounds are ignored."""
 
     max_age: int | None = None
     needs: frozenset[object] = frozenset({REPLIES, _UPDATES})
@@ -111,19 +128,30 @@ class LatestUpdates:
         def run(round: Round) -> Round:
             batch, state = round.replies, round.state
             if over(state):
-                return round.to(_UPDATES.drop(state))
+                return round.to(_SKETCHES.drop(_UPDATES.drop(state)))
+            sketcher = sketcher_of(round.setting, state.clients, state.models.shape[1])
+            if sketcher:
+                held = _sketches(state, sketcher).with_age(self.max_age)
+                held = held.update(batch.clients, sketched(batch, sketcher), batch.round)
+                return round.to(_SKETCHES.put(_UPDATES.drop(state), held))
             updates = learned(batch.updates, round.setting)
             memory = _UPDATES.get(state) or Evidence(state.clients, updates.shape[1])
             if memory.dimension != updates.shape[1]:  # of a release that compared statistics too
                 memory = _relearned(memory, round.setting)
             # What the run says now: a fork may have changed the age.
             memory = memory.with_age(self.max_age).update(batch.clients, updates, batch.round)
-            return round.to(_UPDATES.put(state, memory))
+            return round.to(_UPDATES.put(_SKETCHES.drop(state), memory))
 
-        return stage("remember updates", run, [REPLIES], [_UPDATES], holds=Holds(rows=1, squares=1))
+        held = Holds(rows=1, squares=1, sketched=1)
+        return stage("remember updates", run, [REPLIES], [_UPDATES], holds=held, compares=True)
 
     def known(self, round: Round) -> Known:
         """Every free client with an update that is not too old."""
+        sketches = _SKETCHES.get(round.state)
+        if sketches is not None:
+            heard = np.flatnonzero(sketches.usable(round.number) & round.state.free)
+            pick = partial(_picked, sketches, heard)
+            return Known(heard, lambda: sketches.rows[heard], sketched=True, pick=pick)
         memory = _UPDATES.get(round.state)
         assert memory is not None
         usable = np.flatnonzero(memory.usable(round.number) & round.state.free)
@@ -133,6 +161,25 @@ class LatestUpdates:
             learned_layers(round.setting),
             cached_cosine=lambda: memory.cosine(round.number)[np.ix_(usable, usable)],
         )
+
+
+def _picked(sketches: Sketches, heard: Clients, some: np.ndarray) -> Updates:
+    found: Updates = sketches.rows[heard[some]]
+    return found
+
+
+def _sketches(state: State, sketcher: Sketcher) -> Sketches:
+    """The memory of sketches, made from whole updates if those were kept before; of another kind it is forgotten."""
+    held = _SKETCHES.get(state)
+    if held is not None and held.kind == sketcher.kind:
+        return held
+    fresh, whole = Sketches.empty(state.clients, sketcher.kind), _UPDATES.get(state)
+    if whole is None or whole.dimension != sketcher.kind.size:
+        return fresh
+    for round in np.unique(whole.round[whole.heard]).tolist():
+        clients = np.flatnonzero(whole.round == round)
+        fresh = fresh.update(clients, sketcher.fold(whole.rows[clients]), round)
+    return fresh
 
 
 def _relearned(memory: Evidence, setting: Setting) -> Evidence:
@@ -195,7 +242,9 @@ class LatestModels:
                 _LATEST.put(state, memory.changed(batch.clients, batch.sent + batch.updates, batch.round))
             )
 
-        return stage("remember models", run, [REPLIES], [_LATEST], holds=Holds(rows=1))
+        return stage(
+            "remember models", run, [REPLIES], [_LATEST], holds=Holds(rows=2)
+        )  # and a copy while they are averaged
 
     def known(self, round: Round) -> Known:
         """Every free client heard so far."""

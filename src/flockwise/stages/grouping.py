@@ -6,9 +6,12 @@ from typing import Protocol
 
 import numpy as np
 
-from flockwise.clustering import bipartition
+from flockwise.clustering import bipartition, in_order
+from flockwise.clustering.crowd import sums_by
+from flockwise.clustering.spanning import sparse_bipartition
 from flockwise.similarity import Measure
 from flockwise.similarity.measure import Kind
+from flockwise.stages.crowds import Crowd, is_crowd
 from flockwise.stages.evidence import Known
 from flockwise.stages.separation import separation
 from flockwise.stages.stage import Round
@@ -32,6 +35,7 @@ class Found:
         None  # what is kept if the flocks are acted on; their numbers stay
     )
     detail: Mapping[str, object] = field(default_factory=dict)  # for the event that tells of them
+    compared: Clients | None = None  # whose similarities `square` has, if not all clients'
 
     @property
     def flocks(self) -> int:
@@ -44,6 +48,10 @@ class Grouping(Protocol):
 
     def find(self, known: Known, round: Round) -> Found:
         """Flocks among these clients; one flock means: nothing to tell apart."""
+
+
+def _why_exact(measure: Measure) -> str:
+    return "" if measure.sketches else f"similarity {measure.name!r} cannot be had from sketches"
 
 
 def as_kind(square: Square, measure: Measure, wanted: Kind, power: float = 1.0) -> Square:
@@ -79,15 +87,23 @@ class Clustered:
     power: float = 1.0
     min_separation: float = 0.0
     refine: float | None = None
+    fewest: int = 2  # clients; fewer are one flock, whatever they look like
     describe: Callable[[Square, np.ndarray, Labels], Mapping[str, float]] | None = (
         None  # compared, taken, found
     )
     draw: Callable[[np.ndarray], Mapping[str, np.ndarray]] | None = None
 
+    @property
+    def exact(self) -> str:
+        """Why whole updates are needed, if they are."""
+        return _why_exact(self.measure)
+
     def find(self, known: Known, round: Round) -> Found:
         """Flocks among these clients."""
+        if is_crowd(known):
+            return self._in_crowd(Crowd(known, self.measure, self.power, round.setting.seed))
         square = known.compare(self.measure) if len(known.clients) else np.zeros((0, 0))
-        if len(known.clients) < 2:
+        if len(known.clients) < max(self.fewest, 2):
             return Found(known.clients, np.zeros(len(known.clients), dtype=np.int64), square)
         taken = (
             known.rows if self.takes == "points" else as_kind(square, self.measure, self.takes, self.power)
@@ -101,6 +117,26 @@ class Clustered:
         if 0.0 < self.min_separation > apart:  # 0: whatever was found stands, however mixed
             labels = np.zeros_like(labels)
         return Found(known.clients, labels, square, facts, self.draw(taken) if self.draw else {})
+
+    def _in_crowd(self, crowd: Crowd) -> Found:
+        """Flocks of very many clients; whether they are real is tested on some."""
+        known, arrays, facts = crowd.known, {}, {}
+        if self.takes == "similarity":
+            labels = crowd.settled(self.cluster(crowd.graph, crowd.seed))
+            if self.describe:
+                facts = dict(self.describe(np.zeros((0, 0)), crowd.graph, labels))
+        else:
+            nests, means = crowd.nests()
+            square = self.measure.compare(means)
+            taken = means if self.takes == "points" else as_kind(square, self.measure, "distance", self.power)
+            labels = in_order(self.cluster(taken, crowd.seed)[nests])
+            arrays = dict(self.draw(taken)) if self.draw else {}
+        some = crowd.drawn(labels)
+        square = known.of(some).compare(self.measure)
+        facts["separation"] = separation(square, labels[some], self.measure.kind)
+        if 0.0 < self.min_separation > facts["separation"]:
+            labels = np.zeros_like(labels)
+        return Found(known.clients, labels, square, facts, arrays, compared=known.clients[some])
 
     def _refined(self, square: Square, taken: np.ndarray, labels: Labels, seed: int) -> Labels:
         labels, waiting = labels.copy(), list(range(int(labels.max()) + 1))
@@ -139,20 +175,40 @@ class Bipartition:
     measure: Measure | None = None
     power: float = 1.0
 
+    @property
+    def exact(self) -> str:
+        """Why whole updates are needed, if they are."""
+        return "" if self.measure is None else f"bipartition by {self.measure.name!r} needs all similarities"
+
     def find(self, known: Known, round: Round) -> Found:
         """Two flocks, or one if they are too alike."""
         alone = np.zeros(len(known.clients), dtype=np.int64)
         if len(known.clients) < 2:
             return Found(known.clients, alone)
+        if is_crowd(known):
+            labels, alpha_cross, inside, square = self._in_crowd(known, round.setting.seed)
+        else:
+            labels, alpha_cross, inside, square = self._among_few(known)
+        limit = self.threshold / (1.0 + self.decay * (round.number - 1))
+        facts = {"alpha_cross": float(alpha_cross), "alpha_threshold": limit, "cohesion": inside}
+        split = alpha_cross < limit and inside >= self.cohesion and self._stationary(known)
+        return Found(known.clients, labels if split else alone, square, facts)
+
+    def _in_crowd(self, known: Known, seed: int) -> tuple[Labels, float, float, None]:
+        units = known.rows
+        units /= np.maximum(np.linalg.norm(units, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        labels, alpha_cross = sparse_bipartition(units, seed)
+        members = labels == np.bincount(labels).argmax()
+        count, total = int(members.sum()), sums_by(units, members.astype(np.int64))[-1]
+        inside = float((total @ total - count) / max(count * (count - 1), 1))
+        return labels, alpha_cross, inside, None
+
+    def _among_few(self, known: Known) -> tuple[Labels, float, float, Square]:
         square = known.cosine()
         if self.measure is not None:
             square = as_kind(known.compare(self.measure), self.measure, "similarity", self.power)
         labels, alpha_cross = bipartition(square)
-        limit = self.threshold / (1.0 + self.decay * (round.number - 1))
-        inside = _mean_inside(square, labels == np.bincount(labels).argmax())
-        facts = {"alpha_cross": float(alpha_cross), "alpha_threshold": limit, "cohesion": inside}
-        split = alpha_cross < limit and inside >= self.cohesion and self._stationary(known)
-        return Found(known.clients, labels if split else alone, square, facts)
+        return labels, alpha_cross, _mean_inside(square, labels == np.bincount(labels).argmax()), square
 
     def _stationary(self, known: Known) -> bool:
         if self.eps1 is None and self.eps2 is None:

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from flockwise.messages import ROOT, Event, Scores
 from flockwise.options import Natural
+from flockwise.rng import generator
 from flockwise.scoring import ACCURACY, Scoring
 from flockwise.stages.evidence import this_round
 from flockwise.stages.grouping import Bipartition
@@ -17,6 +18,9 @@ from flockwise.stages.regroup import all_go_on, split_flocks
 from flockwise.stages.schedule import FOUND, Schedule
 from flockwise.stages.stage import Remark, Round, Stage, Steps, ask, nothing
 from flockwise.stages.state import QUARANTINED, UNPLACED, State, flocks_in
+from flockwise.types import Clients
+
+MOST_WITNESSES = 1000  # members of a flock that a judge asks
 
 # The options that strategies with a judge share.
 JudgeName = Annotated[Literal["none", "largest", "root", "validation"], "who says which flocks are hostile"]
@@ -102,7 +106,7 @@ def judge_flocks(name: JudgeName, after: int | None = None, ratio: float = 0.5) 
         scores: Sequence[Scores] = ()
         alive = flocks_in(state.labels[state.free])
         if judge.kind != "largest":
-            asked = [ROOT] if judge.kind == "root" else np.flatnonzero(state.free)
+            asked = [ROOT] if judge.kind == "root" else witnesses(round, alive)
             round, scores = yield from ask(round, scoring_plan(round, state.models[alive], asked))
         scoring = round.setting.scoring
         own, best = _marks(state, judge, alive.tolist(), scores, scoring)
@@ -111,6 +115,19 @@ def judge_flocks(name: JudgeName, after: int | None = None, ratio: float = 0.5) 
     return Stage(
         f"judge by {name}", run, remarks=() if name == "validation" else (sets_minorities_apart(name),)
     )
+
+
+def witnesses(round: Round, alive: Clients) -> Clients:
+    """Whom a judge asks: everyone, or where flocks are very large some of each, drawn at random."""
+    state = round.state
+    members = {flock: np.flatnonzero((state.labels == flock) & state.free) for flock in alive.tolist()}
+    if all(len(clients) <= MOST_WITNESSES for clients in members.values()):
+        return np.flatnonzero(state.free)
+    drawn = [
+        generator(round.setting.seed, "witnesses", round.number, flock).permutation(clients)[:MOST_WITNESSES]
+        for flock, clients in members.items()
+    ]
+    return np.sort(np.concatenate(drawn))
 
 
 def sets_minorities_apart(who: str) -> Remark:

@@ -12,6 +12,8 @@ from flockwise.stages.stage import Setting
 from flockwise.stages.state import UNPLACED, State, flocks_in
 from flockwise.types import Models, Rows, Square, Updates
 
+_SAME = 1e-9  # the logarithm of a distance that is none
+
 
 @dataclass(frozen=True)
 class NearestCommunities(SendsOne):
@@ -19,7 +21,8 @@ class NearestCommunities(SendsOne):
 
     Newcomers get the global model, the plain mean of the community models. WNN weighs the `neighbours`
     nearest community models by exp(-beta * distance) so that the weights sum to one: the further
-    division by |N_q| in the paper's eq. 4 would shrink the model every round.
+    division by |N_q| in the paper's eq. 4 would shrink the model every round. `soft` weighs them by
+    1 / log(1 + distance) instead: distances multiply layer by layer, so that exp leaves nothing to all but the nearest.
     Late is AVG until the communities are fixed at round `late_from`, then each client's own community.
     """
 
@@ -27,6 +30,7 @@ class NearestCommunities(SendsOne):
     neighbours: int = 3
     beta: float = 1.0
     late_from: int = 10
+    soft: bool = False
     latest: LatestModels = latest_models
 
     def assign(self, state: State, setting: Setting) -> tuple[Models, Rows]:
@@ -55,8 +59,10 @@ class NearestCommunities(SendsOne):
         """A model for each client: the mean of the nearest communities', the nearer the heavier."""
         nearest = np.argsort(away, axis=1, kind="stable")[:, : self.neighbours]
         near = np.take_along_axis(away, nearest, axis=1)
-        # Only differences matter: with many layers every distance is so large that its exp alone would be 0.
-        weights = np.exp(-self.beta * (near - near.min(axis=1, keepdims=True)))
+        if self.soft:
+            weights = 1.0 / np.maximum(np.log1p(near), _SAME)
+        else:  # only differences matter: with many layers every distance is so large that its exp alone would be 0
+            weights = np.exp(-self.beta * (near - near.min(axis=1, keepdims=True)))
         weights /= weights.sum(axis=1, keepdims=True)
         mixed = np.einsum("qj,qjd->qd", weights, communities.astype(np.float64)[nearest], optimize=True)
         return np.asarray(mixed, dtype=np.float32)

@@ -5,12 +5,12 @@ there are, what stays is each client's own.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from flockwise.types import Vector
+from flockwise.types import Rows, Vector
 
 Step = Callable[
     [Vector], tuple[Vector, float]
@@ -29,6 +29,10 @@ class LocalTraining(Protocol):
     def rate(self) -> float:
         """The learning rate."""
 
+    @property
+    def kept(self) -> Rows:
+        """Where in a model the numbers lie that stay with the client."""
+
     def fit(self, model: Vector, part: Part = "all", epochs: int | None = None) -> tuple[Vector, float]:
         """The model after some epochs (the recipe's, if not given) in which only this part of it moves, and its loss."""
 
@@ -45,6 +49,7 @@ class Personal:
     """
 
     head: int = 0
+    layer: str = field(default="", kw_only=True)  # or the layer of this name
     plain: ClassVar[bool] = False  # needs steps that are the learning rate times the gradient
 
     def first(self, model: Vector) -> Vector:

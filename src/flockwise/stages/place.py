@@ -19,6 +19,9 @@ from flockwise.stages.state import UNPLACED, State, all_alike, flocks_in
 from flockwise.stages.train import HEARD
 from flockwise.types import Clients, Models
 
+AT_ONCE = 10_000  # clients that are asked together; more than that wait until they take part
+MOST_TOLD = 2_000  # clients that are told of one by one
+
 Follow = Annotated[
     NonNegative | None,
     "move clients that do this much better elsewhere: in accuracy, or as a share of an error that has no scale",
@@ -46,9 +49,23 @@ def place(follow: float | None = None, rest: int = 0) -> Stage:
         alive = flocks_in(round.state.labels[round.state.free])
         round, scores = yield from ask(round, scoring_plan(round, round.state.models[alive], clients))
         state, events = settled(round.state, alive, scores, follow or 0.0, round.setting.scoring)
-        return round.noted(events=events).to(state)
+        return round.noted(events=events if len(events) <= MOST_TOLD else together(events)).to(state)
 
     return Stage("place", run)
+
+
+def together(events: Sequence[Event]) -> list[Event]:
+    """What became of very many clients, as one event for each kind: a line for each would hide everything else."""
+    found = []
+    for kind in dict.fromkeys(event.kind for event in events):
+        flocks = [
+            event.detail["flock" if kind == "placed" else "to"] for event in events if event.kind == kind
+        ]
+        counts = np.bincount(np.array(flocks, dtype=np.int64))
+        sizes = {f"flock {flock}": int(counts[flock]) for flock in np.flatnonzero(counts)}
+        told = f"{len(flocks):,} clients {kind} by their validation data"
+        found.append(Event(kind, told, detail={"sizes": sizes}))
+    return found
 
 
 def settled(
@@ -69,7 +86,8 @@ def settled(
 
 
 def _to_place(state: State, found: int, follow: float | None, rest: int) -> Clients:
-    """Everyone without a flock in the round after flocks are found; else, this round's clients without one.
+    """Everyone without a flock in the round after flocks are found; else, and if they are very many, this round's clients
+    without one.
 
     New flocks often share one model at first, and then nobody can tell which one suits.
     """
@@ -79,7 +97,7 @@ def _to_place(state: State, found: int, follow: float | None, rest: int) -> Clie
     heard = HEARD.get(state)
     here = np.isin(np.arange(state.clients), heard.clients if heard else nobody)
     lost = (state.labels == UNPLACED) & state.free
-    if state.round + 1 not in (found, found + 1):
+    if state.round + 1 not in (found, found + 1) or lost.sum() > AT_ONCE:
         lost &= here
     if follow is not None and state.flocks > 1 and state.round + 1 - found >= rest:
         lost |= here & state.free

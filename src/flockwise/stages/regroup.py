@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from flockwise.messages import Event
-from flockwise.stages.evidence import Source
+from flockwise.stages.evidence import LatestModels, LatestUpdates, Source, ThisRound
 from flockwise.stages.grouping import Found, Grouping
 from flockwise.stages.relabel import inherited, renumbered, split_inside
 from flockwise.stages.schedule import FOUND, LOOKED, Every, Looked, Schedule
@@ -35,10 +36,24 @@ def find_flocks(
         act, state = schedule.act(state, found)
         return _adopted(round.to(state), found, schedule, begin) if act else round.to(state)
 
-    # All are compared with all, and the comparison is clustered.
+    # All are compared with all, and the comparison is clustered: measured, up to 7.4 squares at once
+    # (benchmarks/reliability/memory.py).
     return stage(
-        "find flocks", run, [REPLIES, *evidence.needs], holds=Holds(squares=2), remarks=[schedule.remark]
-    )
+        "find flocks", run, [REPLIES, *evidence.needs], holds=Holds(squares=8), remarks=[schedule.remark],
+        **_comparing(evidence, grouping),
+    )  # fmt: skip
+
+
+def _comparing(evidence: Source, grouping: Grouping) -> dict[str, Any]:
+    """Whether updates are compared, and why sketches of them would not do; other evidence is never sketched."""
+    if isinstance(evidence, LatestModels):
+        return {"compares": True, "exact": "it compares whole models"}
+    if not isinstance(evidence, ThisRound | LatestUpdates):
+        return {}
+    return {
+        "compares": True,
+        "exact": getattr(grouping, "exact", f"{type(grouping).__name__} needs whole updates"),
+    }
 
 
 def _adopted(round: Round, found: Found, schedule: Schedule, begin: Begin) -> Round:
@@ -72,7 +87,10 @@ def _alike(compared: int) -> str:
 def _noted(round: Round, found: Found) -> Round:
     """Put what was found on the record, with the similarities of all clients."""
     arrays = dict(found.arrays)
-    if found.square is not None:
+    if found.compared is not None and found.square is not None:
+        arrays["similarity"] = np.clip(found.square, -_FURTHEST, _FURTHEST).astype(np.float32)
+        arrays["similarity_clients"] = found.compared
+    elif found.square is not None:
         clients = round.state.clients
         everyone = np.full((clients, clients), np.nan, dtype=np.float32)
         # A liar may be further off than float32 can say.
@@ -107,7 +125,9 @@ def split_flocks(
                 round = part(round, int(flock), found)
         return round.noted(facts=told)
 
-    return stage("split flocks", run, [REPLIES, *evidence.needs], remarks=remarks)
+    return stage(
+        "split flocks", run, [REPLIES, *evidence.needs], remarks=remarks, **_comparing(evidence, grouping)
+    )
 
 
 def all_go_on(round: Round, flock: int, found: Found, begin: Begin = inherited) -> Round:

@@ -6,6 +6,7 @@ import numpy as np
 
 from flockwise.rng import generator
 from flockwise.stages.stage import Round
+from flockwise.stages.state import UNPLACED, flocks_in
 from flockwise.types import Clients
 
 Draw = Callable[[Round], Clients]  # the clients of the round, in order of id
@@ -19,8 +20,14 @@ def everyone(round: Round) -> Clients:
 
 def sample(round: Round) -> Clients:
     """The setting's fraction of each flock, at least one client of each; clients without a flock count as one."""
-    labels = round.state.labels
-    return _drawn(round, lambda free: [free[labels[free] == flock] for flock in np.unique(labels[free])])
+
+    def pools(free: Clients) -> list[Clients]:
+        labels = round.state.labels[free]
+        placed = [free[labels == flock] for flock in flocks_in(labels)]
+        alone = free[labels == UNPLACED]
+        return [alone, *placed] if len(alone) else placed
+
+    return _drawn(round, pools)
 
 
 def sample_from_all(round: Round) -> Clients:

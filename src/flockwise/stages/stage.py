@@ -9,8 +9,8 @@ gives, so that a chain that makes no sense is refused when it is put together.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class Setting:
     # The true groups in a round: given to a method that says it reads them (`Method.reads_truth`) and to no other.
     truth: Callable[[int], Labels] | None = None
     scoring: Scoring = ACCURACY  # how models are compared
+    # Clients are compared on so many numbers of each update (`stages/sketching.py`); None: on whole updates.
+    sketch: int | Literal["auto"] | None = "auto"
 
 
 @dataclass(frozen=True)
@@ -80,17 +82,24 @@ class Round:
 
     def to(self, state: State, **changes: Any) -> "Round":
         """The round with another state."""
-        return replace(self, state=state, **changes)
+        return self._changed(state=state, **changes)
 
     def noted(
         self, facts: Mapping[str, float] | None = None, arrays: Mapping[str, np.ndarray] | None = None,
         events: Sequence[Event] = (),
     ) -> "Round":  # fmt: skip
         """The round with more on its record."""
-        return replace(
-            self, facts={**self.facts, **(facts or {})}, arrays={**self.arrays, **(arrays or {})},
+        return self._changed(
+            facts={**self.facts, **facts} if facts else self.facts,
+            arrays={**self.arrays, **arrays} if arrays else self.arrays,
             events=(*self.events, *events),
-        )  # fmt: skip
+        )
+
+    def _changed(self, **changes: Any) -> "Round":
+        """As `dataclasses.replace`, which takes ten times as long: a light round has a dozen of these."""
+        made = object.__new__(Round)
+        made.__dict__.update(self.__dict__, **changes)
+        return made
 
 
 Steps = Generator[Plan, Admitted, Round]
@@ -101,6 +110,7 @@ class Holds(NamedTuple):
 
     rows: int = 0
     squares: int = 0
+    sketched: int = 0  # of the rows, those that a sketch can take the place of
 
 
 NOTHING_HELD = Holds()
@@ -120,6 +130,8 @@ class Stage:
     wants_root: bool = False  # uses the server's own updates
     holds: Holds = NOTHING_HELD
     remarks: tuple[Remark, ...] = ()
+    compares: bool = False  # clients by their updates, whole or sketched
+    exact: str = ""  # why it needs whole updates for that, if it does
 
     def __repr__(self) -> str:
         return self.name
@@ -127,7 +139,8 @@ class Stage:
 
 def stage(
     name: str, function: Callable[[Round], Round], needs: Sequence[object] = (), gives: Sequence[object] = (),
-    wants_root: bool = False, holds: Holds = NOTHING_HELD, remarks: Sequence[Remark] = (),
+    wants_root: bool = False, holds: Holds = NOTHING_HELD, remarks: Sequence[Remark] = (), compares: bool = False,
+    exact: str = "",
 ) -> Stage:  # fmt: skip
     """A stage that asks clients nothing."""
 
@@ -135,7 +148,9 @@ def stage(
         return function(round)
         yield  # makes it a generator like the others
 
-    return Stage(name, run, frozenset(needs), frozenset(gives), wants_root, holds, tuple(remarks))
+    return Stage(
+        name, run, frozenset(needs), frozenset(gives), wants_root, holds, tuple(remarks), compares, exact
+    )
 
 
 def chain(*stages: Stage) -> Stage:
@@ -160,8 +175,9 @@ def chain(*stages: Stage) -> Stage:
     return Stage(
         " > ".join(each.name for each in stages if each.name), run, frozenset(needs), frozenset(gives),
         any(each.wants_root for each in stages),
-        Holds(sum(each.holds.rows for each in stages), sum(each.holds.squares for each in stages)),
+        Holds(*(sum(counts) for counts in zip(NOTHING_HELD, *(each.holds for each in stages), strict=True))),
         tuple(remark for each in stages for remark in each.remarks),
+        any(each.compares for each in stages), next((each.exact for each in stages if each.exact), ""),
     )  # fmt: skip
 
 
@@ -178,6 +194,7 @@ def when(condition: Callable[[Round], bool], then: Stage, otherwise: Stage = not
         f"when({then.name}, otherwise {otherwise.name})", run, then.needs | otherwise.needs,
         then.gives & otherwise.gives, then.wants_root or otherwise.wants_root,
         Holds(*map(max, then.holds, otherwise.holds)), (*then.remarks, *otherwise.remarks),
+        then.compares or otherwise.compares, then.exact or otherwise.exact,
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def train(draw: Draw = sample, send: Attribution = own_flock) -> Stage:
 
 def _plan(round: Round, clients: Clients, send: Attribution) -> Plan:
     models, offers = send.offer(round, clients)
-    tasks = [Task(int(client), offer) for client, offer in zip(clients, offers, strict=True)]
+    tasks = [Task(client, offer) for client, offer in zip(clients.tolist(), offers, strict=True)]
     if round.with_root:  # the server's own update of each model that is sent
         tasks += [Task(root_for(row), (row,)) for row in sorted({row for offer in offers for row in offer})]
     return Plan(round.number, "train", models, tuple(tasks))
@@ -81,10 +81,14 @@ def _picked(round: Round, plan: Plan, send: Attribution) -> Round:
     """Clients that had a choice are where they chose to be."""
     state, batch = round.state, round.replies
     labels = send.relabel(state, batch, [plan.offers[client] for client in batch.clients.tolist()])
-    new = batch.clients[(state.labels[batch.clients] == UNPLACED) & (labels[batch.clients] != UNPLACED)]
+    moved = labels is not state.labels
+    state = HEARD.put(replace(state, labels=labels) if moved else state, Heard(batch.clients))
+    if not moved:
+        return round.to(state)
+    before = round.state.labels[batch.clients]
+    new = batch.clients[(before == UNPLACED) & (labels[batch.clients] != UNPLACED)]
     events = [
         Event("placed", f"placed in flock {labels[client]}", client, {"flock": int(labels[client])})
         for client in new.tolist()
     ]
-    state = HEARD.put(replace(state, labels=labels), Heard(batch.clients))
     return round.noted(events=events).to(state)

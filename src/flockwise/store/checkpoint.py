@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 from flockwise.errors import RunError
 from flockwise.stages.state import State
-from flockwise.store.files import digest, read_verified, write_private
+from flockwise.store.files import new_digest, opened_verified, told_parts, write_private
+from flockwise.store.tensors import arrays_in, parts_of
 
 
 def checkpoint_name(round: int) -> str:
@@ -20,9 +19,9 @@ def checkpoint_name(round: int) -> str:
 
 def write_checkpoint(folder: Path, round: int, arrays: Mapping[str, np.ndarray]) -> tuple[str, str]:
     """Write the state after a round; the file's name and digest go into the database."""
-    content = save({key: np.ascontiguousarray(array) for key, array in arrays.items()})
-    write_private(folder / checkpoint_name(round), content)
-    return checkpoint_name(round), digest(content)
+    mark = new_digest()
+    write_private(folder / checkpoint_name(round), told_parts(parts_of(arrays), mark))
+    return checkpoint_name(round), mark.hexdigest()
 
 
 def checkpoint_path(folder: Path, name: object) -> Path:
@@ -35,14 +34,13 @@ def checkpoint_path(folder: Path, name: object) -> Path:
 def read_checkpoint(path: Path, expected: object) -> dict[str, np.ndarray]:
     """Read a state back; a file that is not byte for byte what was written is refused."""
     try:
-        content = read_verified(path, expected)
+        with opened_verified(path, expected) as found:
+            if found is None:
+                raise RunError(f"{path}: damaged, its digest is not the one on record")
+            return arrays_in(*found)
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if content is None:
-        raise RunError(f"{path}: damaged, its digest is not the one on record")
-    try:
-        return {key: np.array(array) for key, array in load(content).items()}
-    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, MemoryError, RecursionError) as error:
         raise RunError(f"{path}: not a checkpoint: {error}") from error
 
 

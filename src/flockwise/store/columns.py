@@ -3,11 +3,12 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from flockwise.store.compact import is_compact, unpacked
 from flockwise.store.looking import NotOurs, Row
 from flockwise.store.schema import CLIENT_COLUMNS
 
@@ -85,8 +86,12 @@ def _detail(text: object) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def decoded(dtype: object, shape: object, data: object) -> np.ndarray:
-    """An array from what was kept of it; a ValueError says what cannot be."""
+def decoded(
+    dtype: object, shape: object, data: object, base: Callable[[int], np.ndarray] | None = None
+) -> np.ndarray:
+    """An array from what was kept of it, and of the round it is based on; a ValueError says what cannot be."""
+    if isinstance(dtype, str) and is_compact(dtype):
+        return unpacked(dtype, shape, data, base or _baseless)
     if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
         raise ValueError(f"its dtype is {str(dtype)[:20]!r}")
     if not isinstance(data, bytes) or not isinstance(shape, str) or len(shape) > 200:
@@ -100,5 +105,9 @@ def decoded(dtype: object, shape: object, data: object) -> np.ndarray:
         raise ValueError(f"its shape is {shape[:40]!r}")
     kind = np.dtype(dtype)
     if math.prod(sizes) * kind.itemsize != len(data):
-        raise ValueError(f"{len(data):,} bytes are not an array of shape {shape[:40]}")
+        raise ValueError(f"{len(data):,} bytes are not an array of shape {sizes}")
     return np.frombuffer(data, dtype=kind).reshape(sizes)
+
+
+def _baseless(round: int) -> np.ndarray:
+    raise ValueError(f"round {round}, which it is based on, is based on another")

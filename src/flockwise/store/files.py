@@ -7,18 +7,22 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from flockwise.errors import BusyError, RunError
 
 step: Callable[[str], None] = lambda name: None  # noqa: E731  a test replaces this to fail or die at a named step
 
 
-def write_atomically(path: Path, content: bytes, private: bool = False) -> None:
+def write_atomically(
+    path: Path, content: bytes | Iterable[bytes | memoryview], private: bool = False
+) -> None:
     """The file holds all of the content or what it held before, whatever happens in between.
 
-    A private one is for its owner's eyes alone.
+    The content may come in parts, so that it need not be in memory as a whole. A private file is for its owner's eyes
+    alone.
     """
     # A name nobody can guess: what lies there already may be another's file, or point to one.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
@@ -28,10 +32,13 @@ def write_atomically(path: Path, content: bytes, private: bool = False) -> None:
     )
     try:
         with open(handle, "wb") as file:
-            half = len(content) // 2
-            file.write(content[:half])
-            step("inside write")
-            file.write(content[half:])
+            half = len(content) // 2 if isinstance(content, bytes) else 0
+            for number, part in enumerate(
+                [content[:half], content[half:]] if isinstance(content, bytes) else content
+            ):
+                if number == 1:
+                    step("inside write")
+                file.write(part)
             file.flush()
             step("before fsync")
             os.fsync(file.fileno())
@@ -45,7 +52,7 @@ def write_atomically(path: Path, content: bytes, private: bool = False) -> None:
     sync_folder(path.parent)
 
 
-def write_private(path: Path, content: bytes) -> None:
+def write_private(path: Path, content: bytes | Iterable[bytes | memoryview]) -> None:
     """Write a file of a run: for its owner's eyes alone, and one line that names it if that fails."""
     try:
         write_atomically(path, content, private=True)
@@ -74,11 +81,32 @@ def read_limited(path: Path, most: int) -> bytes:
 def read_verified(path: Path, expected: object) -> bytes | None:
     """The content of a file with this digest, which is found before it is read into memory; None for any other."""
     with open(_opened(path, os.O_RDONLY), "rb") as file:
-        if hashlib.file_digest(file, _new_digest).hexdigest() != expected:
+        if hashlib.file_digest(file, new_digest).hexdigest() != expected:
             return None
         file.seek(0)
         content = file.read()
     return content if digest(content) == expected else None
+
+
+@contextlib.contextmanager
+def opened_verified(path: Path, expected: object) -> Iterator[tuple[BinaryIO, int] | None]:
+    """A file with this digest, opened at its beginning, and its size; None for any other.
+
+    What is read from it is what was verified, unless its owner writes to it at this moment.
+    """
+    with open(_opened(path, os.O_RDONLY), "rb") as file:
+        if hashlib.file_digest(file, new_digest).hexdigest() != expected:
+            yield None
+            return
+        file.seek(0)
+        yield file, os.fstat(file.fileno()).st_size
+
+
+def told_parts(parts: Iterable[bytes | memoryview], mark: "hashlib.blake2b") -> Iterator[bytes | memoryview]:
+    """The same parts, each added to a digest as it passes."""
+    for part in parts:
+        mark.update(part)
+        yield part
 
 
 def sync_folder(folder: Path) -> None:
@@ -92,12 +120,13 @@ def sync_folder(folder: Path) -> None:
 
 def digest(content: bytes) -> str:
     """What a file of a run is known by."""
-    mark = _new_digest()
+    mark = new_digest()
     mark.update(content)
     return mark.hexdigest()
 
 
-def _new_digest() -> "hashlib.blake2b":
+def new_digest() -> "hashlib.blake2b":
+    """What a file of a run is known by, before anything is added to it."""
     return hashlib.blake2b(digest_size=32)
 
 

@@ -49,10 +49,13 @@ def looking(file: Path, patience: float = PATIENCE) -> Iterator[sqlite3.Connecti
             yield database
     except sqlite3.Error as error:
         slow = isinstance(error, sqlite3.OperationalError) and str(error) == "interrupted"
-        why = f"takes longer than {patience:.0f} s: not a run of ours, or a slow disk" if slow else error
+        told = " ".join(str(error).split())[:200]  # it quotes what is written in place of a definition
+        why = f"takes longer than {patience:.0f} s: not a run of ours, or a slow disk" if slow else told
         raise RunError(f"{file}: cannot be read: {why}") from error
     except OSError as error:
         raise RunError(f"{file}: cannot be read: {error.strerror or error}") from error
+    except (UnicodeDecodeError, MemoryError) as error:  # of what is said in the place of a table's definition
+        raise RunError(f"{file}: cannot be read: damaged ({type(error).__name__})") from error
     except NotOurs as error:
         raise RunError(f"{file}: not the database of a run: {error}") from error
 

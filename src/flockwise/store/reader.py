@@ -1,7 +1,10 @@
 """Reading a run: read-only, also while it is being written, and never a crash on a broken one."""
 
 import json
+import math
+import re
 import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +18,14 @@ from flockwise.scoring import Scoring, read_scoring
 from flockwise.store import client_notes, files
 from flockwise.store.checkpoint import checkpoint_path, read_checkpoint
 from flockwise.store.client_notes import called, read_notes
+from flockwise.store.client_table import ClientTable, listed
 from flockwise.store.columns import all_honest, client_of, decoded, events_of, fact_columns, number
+from flockwise.store.compact import is_whole
 from flockwise.store.damage import MOST_FILE, find_damage
 from flockwise.store.looking import Row, looking, read
-from flockwise.store.schema import CLIENT_COLUMNS, FORMAT, KNOWN_ARRAYS
+from flockwise.store.schema import CLIENT_COLUMNS, CLIENTS, FORMAT, KNOWN_ARRAYS
 
+_OF_A_ROUND = "typeof(round) = 'integer'"  # a column takes anything
 _CHECKPOINTS = "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round DESC"
 
 
@@ -63,9 +69,9 @@ class Run:
         if not (self.path / "config.toml").is_file() or not (self.path / "run.sqlite").is_file():
             raise RunError(f"{self.path}: no run here (needs config.toml and run.sqlite)")
         version = self.about.get("format", "0")
-        if not version.isdigit() or int(version) > FORMAT:
+        if not re.fullmatch("[0-9]{1,6}", version) or int(version) > FORMAT:
             raise RunError(
-                f"{self.path}: written by a newer Flockwise (format {version}); upgrade to read it"
+                f"{self.path}: written by a newer Flockwise (format {version[:20]!r}); upgrade to read it"
             )
 
     def refresh(self) -> None:
@@ -139,16 +145,38 @@ class Run:
         return planned if type(planned) is int else None
 
     @cached_property
-    def clients(self) -> list[dict[str, Any]]:
+    def clients(self) -> Sequence[dict[str, Any]]:
         """One record per client: name, truth (or None), attacker, sample counts, address, hour, user, about."""
+        if self._client_columns:
+            return ClientTable(self._client_columns)
         columns = ", ".join(CLIENT_COLUMNS)
         rows = self._rows("clients", f"SELECT {columns} FROM clients ORDER BY client")
         notes = read_notes(self.about.get(client_notes.KEY, ""))
         notes += [{} for _ in range(len(rows) - len(notes))]
         return [{**client_of(row), "about": note} for row, note in zip(rows, notes, strict=False)]
 
+    @cached_property
+    def _client_columns(self) -> dict[str, np.ndarray]:
+        """The table of very many clients, column by column; empty where there is a row for each."""
+        query = (
+            "SELECT round, name, dtype, shape, data FROM arrays WHERE round = 0 AND name LIKE ? ORDER BY name"
+        )
+        rows = self._rows("arrays", query, (f"{CLIENTS}%",))
+        return {
+            str(name).removeprefix(CLIENTS): self._decoded(str(name), round, *kept)
+            for round, name, *kept in rows
+        }
+
+    def client_column(self, name: str) -> np.ndarray:
+        """One column of the table of clients as an array: `truth` is -1 where nobody knows it."""
+        if self._client_columns:
+            return self._client_columns[name]
+        return listed(self.clients, name)
+
     def called(self, client: int) -> str:
         """A client in a sentence: its name, if it has one, and its number."""
+        if self._client_columns:
+            return called(client, None)
         names = {each["client"]: each["name"] for each in self.clients}
         return called(client, names.get(client))
 
@@ -189,13 +217,16 @@ class Run:
 
     def array(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """(rounds, values) of an array kept each round; values is (rounds, ...)."""
-        query = "SELECT round, dtype, shape, data FROM arrays WHERE name = ? ORDER BY round"
+        query = (
+            f"SELECT round, dtype, shape, data FROM arrays WHERE name = ? AND {_OF_A_ROUND} ORDER BY round"
+        )
         rows = self._rows("arrays", query, (name,))
         if not rows and name not in KNOWN_ARRAYS and name != self.scoring.name:
             kept = self._rows("arrays", "SELECT DISTINCT name FROM arrays ORDER BY name LIMIT 100")
             there = ", ".join(str(row[0]) for row in kept) or "none"
             raise InputError(f"name = {name!r}: no such array; this run has {there}")
-        arrays = [self._decoded(name, *row) for row in rows]
+        bases: dict[int, np.ndarray] = {}
+        arrays = [self._decoded(name, *row, bases=bases) for row in rows]
         rounds = np.array([row[0] for row in rows], dtype=np.int64)
         same = len({a.shape for a in arrays}) <= 1
         return rounds, np.stack(arrays) if arrays and same else np.array(arrays, dtype=object)
@@ -206,9 +237,19 @@ class Run:
         rows = self._rows("arrays", query, (name, round))
         return self._decoded(name, *rows[0]) if rows else None
 
+    def each(self, name: str) -> Iterator[tuple[int, np.ndarray]]:
+        """The rounds in which an array was kept, one after the other: all of them may be more than memory holds."""
+        bases: dict[int, np.ndarray] = {}
+        query = "SELECT round, dtype, shape, data FROM arrays WHERE name = ? ORDER BY round"
+        with looking(self.path / "run.sqlite", math.inf) as database:
+            for row in read(database, "arrays", query, (name,), whole=False):
+                found = self._decoded(name, *row, bases=bases)
+                bases = {row[0]: found} if is_whole(row[1]) else bases
+                yield int(row[0]), found
+
     def kept(self, name: str) -> list[int]:
         """The rounds in which an array was kept."""
-        query = "SELECT round FROM arrays WHERE name = ? AND typeof(round) = 'integer' ORDER BY round"
+        query = f"SELECT round FROM arrays WHERE name = ? AND {_OF_A_ROUND} ORDER BY round"
         return [row[0] for row in self._rows("arrays", query, (name,))]
 
     @cached_property
@@ -245,9 +286,24 @@ class Run:
             f"{self.path}: no checkpoint of round {round}; kept are {kept}. Set checkpoint.at to keep more"
         )
 
-    def _decoded(self, name: str, round: object, dtype: object, shape: object, data: object) -> np.ndarray:
+    def _decoded(
+        self, name: str, round: object, dtype: object, shape: object, data: object, *,
+        bases: dict[int, np.ndarray] | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """An array of the record; `bases` are those at hand that it may be based on."""
+        bases = {} if bases is None else bases
+
+        def base(at: int) -> np.ndarray:
+            if at not in bases:
+                query = "SELECT dtype, shape, data FROM arrays WHERE name = ? AND round = ?"
+                rows = self._rows("arrays", query, (name, at))
+                if not rows or not is_whole(rows[0][0]):
+                    raise ValueError(f"round {at}, which it is based on, is not there")
+                bases[at] = decoded(*rows[0])
+            return bases[at]
+
         try:
-            return decoded(dtype, shape, data)
+            return decoded(dtype, shape, data, base)
         except ValueError as error:
             where = f"{self.path}/run.sqlite: the array {name!r} of round {str(round)[:20]}"
             raise RunError(f"{where} is damaged: {error}") from error

@@ -1,6 +1,9 @@
 """The database of a run."""
 
-FORMAT = 2  # raised when an older program could not read a newer run; since 2 every record has a digest
+FORMAT = (
+    3  # raised when an older program could not read a newer run; since 2 every record has a digest, since 3
+)
+# arrays of many clients are compact
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -49,6 +52,8 @@ COLUMNS = {
 }
 
 BY_ROUND = ("rounds", "facts", "arrays", "events", "seals")  # what is forgotten with a round
+
+CLIENTS = "clients."  # arrays of round 0 that begin with it are columns of the table of clients, if there are very many
 
 # Kept in every round by the product itself, where there is something to keep.
 KNOWN_ARRAYS = frozenset(

@@ -1,5 +1,6 @@
 """What became of each client: its flock, how it does, whether it takes part."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,34 +11,68 @@ from flockwise.store.reader import Run
 STATES = {FREE: "takes part", QUARANTINED: "set apart", CONFIRMED: "set apart for good"}
 
 
-def client_summary(run: Run) -> list[dict[str, Any]]:
-    """A row for each client as of the last round on record; None where nothing is known.
+def client_summary(run: Run, only: int | None = None) -> list[dict[str, Any]]:
+    """A row for each client (or of `only` one) as of the last round on record; None where nothing is known.
 
     The score (`accuracy`, or what the run's task has) is the newest one measured on its own test data: of a client that
     is set apart, from before.
     """
-    names = {int(row["client"]): row for row in run.clients}
-    rounds, flock = _per_client(run, "flock")
-    _, apart = _per_client(run, "apart")
-    _, trained = _per_client(run, "trained")
     score = run.scoring.name
-    _, scores = _per_client(run, score)
-    count = flock.shape[1] if len(rounds) else len(names)
-    latest = latest_values(scores, count)
+    flock, apart = newest(run, "flock"), newest(run, "apart")
+    count = len(run.clients) if flock is None else len(flock)
+    latest, times = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
+    for _, scores in _rows(run, score, count):
+        latest = np.where(np.isfinite(scores), scores, latest)
+    for _, trained in _rows(run, "trained", count):
+        times += trained.astype(bool)
+    known = {int(row["client"]): row for row in run.clients} if only is None else {}
     rows = []
-    for client in range(count):
-        known = names.get(client, {})
-        label = int(flock[-1, client]) if len(rounds) else UNPLACED
-        state = int(apart[-1, client]) if len(apart) else FREE
+    for client in range(count) if only is None else [only]:
+        told = known.get(client, {}) if only is None else dict(run.clients[client])
+        label = UNPLACED if flock is None else int(flock[client])
+        state = FREE if apart is None or len(apart) != count else int(apart[client])
         rows.append({
-            "client": client, "name": known.get("name") or f"client {client}",
+            "client": client, "name": told.get("name") or f"client {client}",
             "flock": None if label == UNPLACED else label,
             "state": STATES.get(state, "unknown") if state != FREE or label != UNPLACED else "has no flock yet",
-            score: latest[client],
-            "rounds_trained": int(trained[:, client].sum()) if len(trained) else 0,
-            "train": known.get("train"), "validation": known.get("validation"), "test": known.get("test"),
+            score: _plain(latest[client]),
+            "rounds_trained": int(times[client]),
+            "train": told.get("train"), "validation": told.get("validation"), "test": told.get("test"),
         })  # fmt: skip
     return rows
+
+
+def flock_summary(run: Run) -> list[dict[str, Any]]:
+    """A row for each flock as of the last round on record, the largest first: nobody reads a million rows."""
+    flock, apart = newest(run, "flock"), newest(run, "apart")
+    if flock is None:
+        return []
+    taking_part = np.ones(len(flock), dtype=bool) if apart is None else apart == FREE
+    found, counts = np.unique(flock[taking_part], return_counts=True)
+    rows = [
+        {"flock": None if label == UNPLACED else int(label), "clients": int(size), "state": STATES[FREE]}
+        for size, label in sorted(
+            zip(counts.tolist(), found.tolist(), strict=True), key=lambda pair: -pair[0]
+        )
+    ]
+    gone = int((~taking_part).sum())
+    return [*rows, {"flock": None, "clients": gone, "state": STATES[QUARANTINED]}] if gone else rows
+
+
+def newest(run: Run, name: str) -> np.ndarray | None:
+    """An array of the last round in which it was kept."""
+    rounds = run.kept(name)
+    return run.array_at(name, rounds[-1]) if rounds else None
+
+
+def _rows(run: Run, name: str, count: int) -> Iterator[tuple[int, np.ndarray]]:
+    """An array of each round that has a value for each client."""
+    return ((round, values) for round, values in run.each(name) if values.shape == (count,))
+
+
+def _plain(value: np.floating[Any]) -> float | None:
+    """A number with every digit that was kept: float32 0.1 becomes 0.1, not 0.10000000149."""
+    return float(str(np.float32(value))) if np.isfinite(value) else None
 
 
 def latest_values(values: np.ndarray, clients: int) -> list[float | None]:
@@ -50,8 +85,3 @@ def latest_values(values: np.ndarray, clients: int) -> list[float | None]:
         if None not in found:
             break
     return found
-
-
-def _per_client(run: Run, name: str) -> tuple[np.ndarray, np.ndarray]:
-    rounds, values = run.array(name)
-    return (rounds, values) if values.ndim == 2 else (rounds[:0], np.zeros((0, 0)))

@@ -14,10 +14,11 @@ from flockwise.messages import Event
 from flockwise.store import client_notes, files
 from flockwise.store.checkpoint import checkpoint_path, write_checkpoint
 from flockwise.store.client_notes import called, written_notes
+from flockwise.store.compact import Bases, kept
 from flockwise.store.ledger import Ledger
 from flockwise.store.looking import Row
 from flockwise.store.policy import CheckpointPolicy
-from flockwise.store.schema import BY_ROUND, CLIENT_COLUMNS, COLUMNS, FORMAT
+from flockwise.store.schema import BY_ROUND, CLIENT_COLUMNS, CLIENTS, COLUMNS, FORMAT
 from flockwise.store.sealing import Sealer
 from flockwise.store.seals import rows_digest
 
@@ -31,13 +32,14 @@ class RunWriter:
         """Take the directory, then `check` that it may be written, and only then open what is in it."""
         self.path = path
         self.policy = policy
-        self.names: dict[int, str] = {}  # of clients, as last written
+        self.names: dict[int, str] = {}  # of clients that have names of their own, as last written
         with contextlib.ExitStack() as opening:  # given up again if any of this fails
             opening.enter_context(files.lock(path))
             check()
             self._ledger = Ledger(path / "run.sqlite")
             opening.callback(self._ledger.close)
             self._sealer = Sealer(self._ledger)
+            self._bases = Bases(self._ledger.rows)
             self._stack = opening.pop_all()
 
     def __enter__(self) -> "RunWriter":
@@ -84,6 +86,18 @@ class RunWriter:
                 self._know({client_notes.KEY: notes})
         self.names = {int(row["client"]): str(row["name"]) for row in rows}
 
+    def client_columns(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Who takes part, as columns: for so many clients that a row each would be most of a record."""
+        rows: list[Row] = [
+            (0, f"{CLIENTS}{name}", *kept(column, lambda: None)) for name, column in columns.items()
+        ]
+        query = f"SELECT * FROM arrays WHERE round = 0 AND name LIKE '{CLIENTS}%' ORDER BY name"
+        if self._ledger.rows(query) == sorted(rows):
+            return  # a run that goes on: all seals hang on this
+        with self._sealer.change():
+            self._ledger.each("INSERT OR REPLACE INTO arrays VALUES (?, ?, ?, ?, ?)", rows)
+            self._sealer.seal(0)
+
     def commit(
         self, round: int, seconds: float, facts: Mapping[str, float], arrays: Mapping[str, np.ndarray],
         events: Sequence[Event], state: Mapping[str, np.ndarray] | Callable[[], Mapping[str, np.ndarray]],
@@ -110,11 +124,12 @@ class RunWriter:
                 [(round, key, _real(value)) for key, value in facts.items()],
             )
             held: list[Row] = [
-                (round, key, array.dtype.str, json.dumps(array.shape), array.tobytes())
+                (round, key, *kept(array, self._bases.before(key, round)))
                 for key, array in sorted(arrays.items())
             ]
             more = self._ledger.rows("SELECT 1 FROM arrays WHERE round = ? LIMIT 1", (round,))
             self._ledger.each("INSERT OR REPLACE INTO arrays VALUES (?, ?, ?, ?, ?)", held)
+            self._bases.forget(arrays)
             self._insert_events(round, events)
             # Arrays may be long: if these are all, they need not be read back to be sealed.
             self._sealer.seal(round, mark, {} if more else {"arrays": rows_digest(held)})

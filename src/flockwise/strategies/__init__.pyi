@@ -10,6 +10,8 @@ from flockwise.strategies.fedavg import fedavg as fedavg
 from flockwise.strategies.fedbabu import fedbabu as fedbabu
 from flockwise.strategies.fedclust import fedclust as fedclust
 from flockwise.strategies.feddrift import feddrift as feddrift
+from flockwise.strategies.fedem import fedem as fedem
+from flockwise.strategies.fedgwc import fedgwc as fedgwc
 from flockwise.strategies.fedopt import fedopt as fedopt
 from flockwise.strategies.fedper import fedper as fedper
 from flockwise.strategies.fedrep import fedrep as fedrep

@@ -45,6 +45,9 @@ def communities(
     power: Annotated[Positive, "exaggerates large distances"] = 3.0,
     neighbours: Annotated[Count, "wnn: how many communities are mixed"] = 3,
     beta: Annotated[Positive, "wnn: how fast the weight falls with the distance"] = 1.0,
+    weights: Annotated[
+        Literal["exp", "inverse-log"], "wnn: exp(-beta * distance), or 1 / log(1 + distance)"
+    ] = "exp",
     late_from: Annotated[Count, "late: the round from which communities are fixed"] = 10,
 ) -> Method:
     """Communities every round; each client is sent what suits it."""
@@ -62,7 +65,9 @@ def communities(
         power=power,
         describe=describe,
     )
-    nearest = NearestCommunities(attribution, neighbours, beta, late_from)  # Alg. 2 l.3-13
+    nearest = NearestCommunities(
+        attribution, neighbours, beta, late_from, weights == "inverse-log"
+    )  # Alg. 2 l.3-13
     return Method(
         chain(
             train(sample_from_all, nearest),  # Alg. 2 l.2

@@ -22,5 +22,5 @@ def fedbabu(
     *, rule: Rule = MEAN, head: Head = 1, rounds_before: RoundsBefore = 18, flocks: Flocks = None
 ) -> Method:  # fmt: skip
     """The body jointly, then everything alone."""
-    joint = personal_inside(flocks, rule, BodyFirst(head, rounds_before))
+    joint = personal_inside(flocks, rule, BodyFirst(head, rounds=rounds_before))
     return then_alone(joint, rounds_before)

@@ -27,4 +27,4 @@ def fedrep(
     *, rule: Rule = MEAN, head: Head = 1, head_epochs: HeadEpochs = None, flocks: Flocks = None
 ) -> Method:  # fmt: skip
     """The flock's representation, own head."""
-    return personal_inside(flocks, rule, HeadThenBody(head, head_epochs))
+    return personal_inside(flocks, rule, HeadThenBody(head, head_epochs=head_epochs))

@@ -4,6 +4,8 @@ Ours, put together from what held best against attackers that know the defence (
 
 - flocks as FLIC finds them, by Louvain on the newest updates, acted on when they have stopped changing and are further
   apart than noise: the number need not be known, and clients of one kind stay together;
+- then every flock is looked into in every round, and split where its clients are of two kinds: kinds that differ less than
+  others show only once those have models of their own;
 - inside flocks the geometric median, which needs no number of attackers, is moved little by fewer than half of a flock,
   and, unlike the median, costs clients with few labels little;
 - flocks are watched in every round, and whoever turns against the others has a flock of its own before anything is averaged;
@@ -20,13 +22,13 @@ from flockwise.clustering import louvain
 from flockwise.options import Count
 from flockwise.similarity import one_plus_cosine
 from flockwise.stages.average import average
-from flockwise.stages.evidence import LatestUpdates
+from flockwise.stages.evidence import LatestUpdates, this_round
 from flockwise.stages.grouping import Clustered
-from flockwise.stages.judging import judge_flocks, watch_flocks
+from flockwise.stages.judging import AfterFound, judge_flocks, watch_flocks
 from flockwise.stages.method import Method
 from flockwise.stages.parole import Parole, parole, probation
 from flockwise.stages.place import Follow, place
-from flockwise.stages.regroup import find_flocks
+from flockwise.stages.regroup import all_go_on, find_flocks, split_flocks
 from flockwise.stages.rollback import keep_snapshots, roll_back
 from flockwise.stages.sampling import sample
 from flockwise.stages.schedule import WhenStable
@@ -36,6 +38,8 @@ from flockwise.strategies.strategy import strategy
 
 ROBUST: Rule = geometric_median()
 JUDGED = 5  # rounds from one sitting of the judge to the next
+SURE = 3.0  # separation at which a flock is split in two kinds; noise alone makes 1 to 3
+FEWEST = 6  # clients of a flock that may be split so
 WATCHED = 4  # times patience: from this round on, also where no flocks were found
 
 
@@ -55,6 +59,10 @@ def shepherd(
     communities = Clustered(
         one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity", min_separation=1.0, refine=3.0
     )  # fmt: skip
+    kinds_inside = Clustered(
+        one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity", min_separation=SURE,
+        fewest=FEWEST,
+    )  # fmt: skip
     return Method(
         chain(
             train(sample),
@@ -63,6 +71,7 @@ def shepherd(
             probation(parole_after),
             average(rule),
             find_flocks(newest, communities, WhenStable(patience)),
+            split_flocks(this_round, kinds_inside, all_go_on, AfterFound()),
             keep_snapshots(True),
             roll_back(True),
             judge_flocks("validation", JUDGED),

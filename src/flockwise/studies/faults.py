@@ -1,6 +1,7 @@
 """What is wrong with a study's file although each field for itself is right."""
 
 from flockwise.numbers import number_of
+from flockwise.studies.cells import labels_of
 from flockwise.studies.file import Range, Table, Tune, listed, sides
 
 
@@ -31,6 +32,12 @@ def faults_of(table: Table) -> list[str]:
     both = sorted(set(listed(table.show.rows)) & set(listed(table.show.columns)))
     faults += [
         f"show.columns = {axis!r}: is an axis of the rows already; take it out of one" for axis in both
+    ]
+    named = {label for axis in sides(table)[0] if axis in axes for label in labels_of(table.vary[axis])}
+    faults += [
+        f"show.bounds = {label!r}: no such row; there are {_some(named)}"
+        for label in table.show.bounds
+        if label not in named
     ]
     if isinstance(table.seeds, list) and len(set(table.seeds)) < len(table.seeds):
         faults.append(f"seeds = {table.seeds}: a seed counts once; leave out the others")

@@ -69,6 +69,10 @@ class Show(Section):
         None, description="axes across; those that are named nowhere come after them"
     )
     numbers: list[str] = Field(["accuracy"], min_length=1, description="the first is what is compared")
+    bounds: list[str] = Field(
+        default_factory=list,
+        description="rows that are bounds and no contestants, by label: never marked as the best",
+    )
     worst: str | None = Field(None, description="add a column with the worst over this axis")
     figures: list[Literal["heat", "curves", "seeds", "when"]] = Field(
         ["heat", "curves", "seeds", "when"], description="which pictures"
@@ -97,6 +101,9 @@ class Tune(Section):
     )
     seed: int = Field(0, ge=0, description="of the tries and of the search")
     rounds: int | None = Field(None, ge=1, description="of a try; default: the cell's own")
+    table: str | None = Field(
+        None, description="methods are tuned in this table, for all tables that have them; default: in each"
+    )
 
 
 class Table(Section):
@@ -140,7 +147,7 @@ class StudyFile(Table):
         default_factory=dict, description="named changes of the base, chosen by --scale"
     )
     tables: dict[str, Table] = Field(
-        default_factory=dict, description="several tables that share base, seeds, numbers and tuning"
+        default_factory=dict, description="several tables that share base, axes, seeds, numbers and tuning"
     )
 
     def every_table(self) -> dict[str, Table]:
@@ -155,6 +162,7 @@ class StudyFile(Table):
         return table.model_copy(
             update={
                 "base": with_settings(self.base, table.base),
+                "vary": {**self.vary, **table.vary},
                 "numbers": {**self.numbers, **table.numbers},
                 "seeds": self.seeds if table.seeds is None else table.seeds,
                 "adjust": [*self.adjust, *table.adjust],
@@ -182,13 +190,14 @@ def _checked(content: Mapping[str, Any]) -> StudyFile:
     from flockwise.studies.faults import faults_of
 
     study = validated(StudyFile, content)
-    if study.tables and study.vary:
-        raise ConfigError("vary: a study with tables says in each of them what is varied; move it there")
     faults = [
         f"tables.{name}.{fault}" if name else fault
         for name, table in study.every_table().items()
         for fault in faults_of(table)
     ]
+    at = study.tune.table if study.tune else None
+    if at is not None and at not in study.tables:
+        faults.append(f"tune.table = {at!r}: no such table; there are {', '.join(study.tables) or 'none'}")
     if faults:
         raise ConfigError("\n".join(faults))
     return study

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from flockwise import plugins
+from flockwise.config.resolving import method_of
 from flockwise.data import Federation, Shard, load
 from flockwise.errors import ConfigError
 from flockwise.metrics import clients_at_target
 from flockwise.models import build
+from flockwise.runs.recorded_config import config_of_run
+from flockwise.stages.attribution import OneModel
 from flockwise.store import Run
 from flockwise.training import Recipe, Trainer, choose_trainer
 from flockwise.types import Vector
@@ -67,10 +70,17 @@ class Finished:
         state = self.run.checkpoint(round)
         return state["models"], state["labels"]
 
+    @cached_property
+    def one_for_all(self) -> bool:
+        """Whether everybody has the first model, whatever the groups: further rows are not in use then."""
+        directory = Path(self.run.environment.get("directory", "."))
+        return isinstance(method_of(config_of_run(self.run, directory), directory).serve, OneModel)
+
     def official_accuracy(self, round: int | None = None) -> float:
         """Of the one global model, or of the mean of the models that clients have."""
         models, labels = self.models(round)
-        used = np.unique(labels[labels >= 0]) if len(models) > 1 else np.zeros(1, dtype=np.int64)
+        one = len(models) == 1 or self.one_for_all
+        used = np.zeros(1, dtype=np.int64) if one else np.unique(labels[labels >= 0])
         mean = (
             models[used].astype(np.float64).mean(axis=0).astype(np.float32)
             if len(used) > 1

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from flockwise.errors import ConfigError
@@ -11,6 +12,7 @@ from flockwise.studies.file import StudyFile, read_study
 from flockwise.studies.outputs import write_outputs
 from flockwise.studies.reading import check_numbers, specs_of, value_of
 from flockwise.studies.results import Result, current, results_in
+from flockwise.studies.rows import with_rows
 from flockwise.studies.side_by_side import Told, jobs_for, run_units
 from flockwise.studies.table import StudyTable
 from flockwise.studies.tabulating import tables_of
@@ -21,14 +23,17 @@ from flockwise.studies.work import Bench, units_of
 class Study:
     """A study and what there is of it: `cells`, `results`, `missing`, `failed`; `carry_out()` does the rest.
 
-    Results lie below `folder`/results, one file each, and are never edited.
+    Results lie below `folder`/results, one file each, and are never edited. `rows` are strategies by label (a name, or
+    `module:function`) that the file does not have.
     """
 
     def __init__(
         self, what: str | Path | Mapping[str, Any] | StudyFile, *, scale: str = "", out: str | Path | None = None,
         data: str | Path | None = None, tables: Iterable[str] = (), seeds: int | None = None,
+        rows: Mapping[str, str] = MappingProxyType({}),
     ) -> None:  # fmt: skip
-        self.file = what if isinstance(what, StudyFile) else read_study(what)
+        self.file = with_rows(what if isinstance(what, StudyFile) else read_study(what), rows)
+        self._rows = dict(rows)
         self.source = Path(what) if isinstance(what, str | Path) else None
         self.directory = self.source.parent if self.source else Path.cwd()
         self.scale = scale
@@ -51,7 +56,7 @@ class Study:
     @cached_property
     def searches(self) -> list[Search]:
         """What was tried and chosen for tables that are tuned, as far as it is on record."""
-        return tune(self._as_written, self.tries, self.directory)
+        return tune(self._as_written, self.tries, self.directory, among=self._all_tables)
 
     @property
     def untuned(self) -> list[Search]:
@@ -70,17 +75,21 @@ class Study:
 
     @cached_property
     def _as_written(self) -> list[Cell]:
+        """The cells of the tables that were asked for."""
+        found = [cell for cell in self._all_tables if not self._tables or cell.table in self._tables]
+        if found and all(cell.error for cell in found):  # a mistake in the base, or in what all cells share
+            raise ConfigError(found[0].error)
+        return found
+
+    @cached_property
+    def _all_tables(self) -> list[Cell]:
         file = self.file
         if self._seeds is not None:
             tables = {
                 name: table.model_copy(update={"seeds": self._seeds}) for name, table in file.tables.items()
             }
             file = file.model_copy(update={"seeds": self._seeds, "tables": tables})
-        found = cells_of(file, self.scale, self.directory)
-        found = [cell for cell in found if not self._tables or cell.table in self._tables]
-        if found and all(cell.error for cell in found):  # a mistake in the base, or in what all cells share
-            raise ConfigError(found[0].error)
-        return found
+        return cells_of(file, self.scale, self.directory)
 
     @property
     def results(self) -> list[Result]:
@@ -129,7 +138,7 @@ class Study:
         def carry_out(tries: list[Cell]) -> bool:
             return self._run(tries, self.folder / "tuning", jobs, keep_runs, ray, watch, stop)
 
-        found = tune(self._as_written, self.tries, self.directory, carry_out)
+        found = tune(self._as_written, self.tries, self.directory, carry_out, among=self._all_tables)
         self.__dict__ |= {"searches": found, "cells": with_choices(self._as_written, found, self.directory)}
         return not self.untuned
 
@@ -183,7 +192,8 @@ class Study:
         """How to do the same by hand."""
         if self.source is None:
             return "flockwise.studies(...)"
-        return f"flockwise study {self.source.name}" + (f" --scale {self.scale}" if self.scale else "")
+        more = "".join(f" --row {label}={name}" for label, name in self._rows.items())
+        return f"flockwise study {self.source.name}" + (f" --scale {self.scale}" if self.scale else "") + more
 
     def __repr__(self) -> str:
         left = len(self.missing)

@@ -51,6 +51,8 @@ def _seeds(table: StudyTable, best: str, tied: str) -> str:
     if "best" in given:
         said += f" {best}: best mean of its column; {tied}: not distinguishable from it (paired t test over seeds, "
         said += "one-sided, 5 % for the column as a whole). Entries with failed seeds or without a value are not marked."
+        bounds = table.spec.show.bounds
+        said += f" Bounds, not compared: {', '.join(bounds)}." if bounds else ""
     return said
 
 
@@ -84,7 +86,7 @@ def _tuned(table: StudyTable) -> list[str]:
         ""
         if set(tune.by or table.row_axes) == set(table.spec.vary)
         else ", in the first setting of the others"
-    )
+    ) + (f" of table {tune.table}" if tune.table not in (None, table.name) else "")
     said = f"Tuned on validation data ({number_of(tune.number).title}), {budget(tune)} tries each of "
     said += (
         f"{', '.join(tune.search)} with seed {tune.seed}, for each {' and '.join(axes) or 'table'}{where}."

@@ -6,13 +6,12 @@ that nodes need no common disk; a task whose node dies is started again on anoth
 
 import json
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from flockwise.errors import ConfigError
+from flockwise.engine.ray_cluster import connected
 from flockwise.studies.cells import Cell
 from flockwise.studies.results import Result, cell_digest, write_result
 from flockwise.studies.side_by_side import Told, final_accuracy
@@ -26,7 +25,7 @@ def run_on_ray(
     units: Sequence[list[Cell]], bench: Bench, address: str, stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Told]:
     """Carry out all units on the cluster at `address` ("auto": the one that this machine belongs to)."""
-    ray = _connected(address)
+    ray, leave = connected(address, f"--ray {address}")
     try:
         task = ray.remote(num_cpus=1, max_retries=_TRIES, retry_exceptions=False)(_unit)
         under_way = {task.remote(unit, bench): unit for unit in units}
@@ -39,25 +38,7 @@ def run_on_ray(
             for each in ready:
                 yield from _received(under_way.pop(each), bench, _answer(ray, each))
     finally:
-        ray.shutdown()
-
-
-def _connected(address: str) -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise ConfigError(
-            "--ray: Ray is not installed; pip install -c constraints.txt 'flockwise[flower-simulation]'"
-        ) from None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Ray's own future
-            ray.init(address=address, log_to_driver=False, configure_logging=False)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        raise ConfigError(
-            f"--ray {address}: no cluster answers there: {str(error).splitlines()[0]}"
-        ) from error
-    return ray
+        leave()
 
 
 def _answer(ray: Any, task: Any) -> list[str] | str:

@@ -18,6 +18,7 @@ Better = Literal["higher", "lower", "neither"]
 Mark = Literal["best", "tied", ""]
 BySeed = Mapping[int, float]
 LEVEL = 0.05
+ENOUGH = 3  # seeds below which nothing that was published is judged
 _ROUNDING = 1e-12  # differences below this share of the values are those of binary fractions
 
 

@@ -40,7 +40,7 @@ def _table(
     entries = [_row(row, columns, cells, row_axes, column_axes, found, failures) for row in rows]
     return StudyTable(
         study.name, name, spec.title, spec, tuple(row_axes), tuple(column_axes), rows, columns,
-        _marked(_with_worst(entries, columns, column_axes), columns), cells, count, failures,
+        _marked(_with_worst(entries, columns, column_axes), columns, _bounds(spec, rows)), cells, count, failures,
     )  # fmt: skip
 
 
@@ -114,9 +114,15 @@ def _with_worst(entries: list[list[Entry]], columns: list[Column], axes: list[st
     return entries
 
 
-def _marked(entries: list[list[Entry]], columns: list[Column]) -> list[list[Entry]]:
+def _bounds(spec: Table, rows: list[Labels]) -> list[bool]:
+    """Which rows are not compared."""
+    return [any(label in spec.show.bounds for label in labels) for labels in rows]
+
+
+def _marked(entries: list[list[Entry]], columns: list[Column], bounds: list[bool]) -> list[list[Entry]]:
     for c, column in enumerate(columns):
-        given = marks([row[c].compared for row in entries], column.spec.direction)
+        compared = (None if bound else row[c].compared for row, bound in zip(entries, bounds, strict=True))
+        given = marks(list(compared), column.spec.direction)
         for row, mark in zip(entries, given, strict=True):
             row[c] = replace(row[c], mark=mark)
     return entries

@@ -1,11 +1,12 @@
 """Fair tuning: each method gets the same number of tries, judged on validation data alone, all of them on record.
 
 A try is an ordinary cell whose clients are judged on their validation data; its test data is never looked at. A method
-is tuned in the first column of its table, or apart for each label of the axes that `tune.by` names.
+is tuned in the first column of its table (or of `tune.table`, for all tables), or apart for each label of the axes that
+`tune.by` names.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -40,14 +41,15 @@ class Search:
 
 def tune(
     cells: Sequence[Cell], results: Callable[[], Iterable[Result]], directory: Path | None = None,
-    carry_out: Callable[[list[Cell]], bool] | None = None,
+    carry_out: Callable[[list[Cell]], bool] | None = None, *, among: Sequence[Cell] = (),
 ) -> list[Search]:  # fmt: skip
     """The search for every method of the tables that ask for it; without `carry_out` as far as it is on record.
 
+    `among` are cells whose tables methods may be tuned in too, besides `cells` themselves.
     `results` reads the tries on record; `carry_out` runs more, the next one of each method side by side, and returns
     False when somebody asked to stop. A search that is not through has chosen nothing.
     """
-    bases = _bases(cells)
+    bases = _bases(cells, among or cells)
     recorded = list(results())
     tries = {key: on_record(base, key[1], recorded, directory) for key, base in bases.items()}
     if carry_out is not None:
@@ -86,7 +88,7 @@ def with_choices(cells: Sequence[Cell], searches: Sequence[Search], directory: P
     found = {(search.table, search.group): search for search in searches}
     changed = []
     for cell in cells:
-        search = found.get((cell.table, group_of(cell))) if cell.spec.tune else None
+        search = found.get(_key(cell, found)) if cell.spec.tune else None
         if search is None:
             changed.append(cell)
         elif search.error:
@@ -98,12 +100,20 @@ def with_choices(cells: Sequence[Cell], searches: Sequence[Search], directory: P
     return changed
 
 
-def _bases(cells: Sequence[Cell]) -> dict[Key, Cell]:
+def _key(cell: Cell, known: Container[Key]) -> Key:
+    """Which search a cell's settings come from: that of the table it shares one with, if its method is in there."""
+    shared, group = tune_of(cell).table, group_of(cell)
+    return (shared, group) if shared is not None and (shared, group) in known else (cell.table, group)
+
+
+def _bases(cells: Sequence[Cell], among: Sequence[Cell]) -> dict[Key, Cell]:
     """The cell that each search varies: the method's first one."""
-    bases: dict[Key, Cell] = {}
-    for cell in cells:
+    firsts: dict[Key, Cell] = {}
+    for cell in among:
         if cell.spec.tune is not None:
-            bases.setdefault((cell.table, group_of(cell)), cell)
+            firsts.setdefault((cell.table, group_of(cell)), cell)
+    keys = dict.fromkeys(_key(cell, firsts) for cell in cells if cell.spec.tune is not None)
+    bases = {key: firsts[key] for key in keys}
     for cell in bases.values():
         if cell.config is not None and not cell.config.split.validation:
             raise ConfigError(

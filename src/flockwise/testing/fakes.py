@@ -10,7 +10,7 @@ from flockwise.messages import Plan, Replies, Reply, RoundRecord, Scores, Task, 
 from flockwise.rng import generator
 from flockwise.server import Server
 from flockwise.stages import Report
-from flockwise.types import Models, Rows
+from flockwise.types import Clients, Models, Rows
 
 
 class FakeEngine(Engine):
@@ -55,7 +55,7 @@ class FakeEngine(Engine):
             for task in plan.tasks if task.client not in self.absent
         ]  # fmt: skip
 
-    def evaluate(self, round: int, models: Models, rows: Rows) -> Evaluation:
+    def evaluate(self, round: int, models: Models, rows: Rows, clients: Clients | None = None) -> Evaluation:
         """Nearness of each client's model."""
         pairs = [(client, models[row]) for client, row in enumerate(rows)]
         return Evaluation(

@@ -1,11 +1,15 @@
 """MLflow: a server, or any other tracking address."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from flockwise.export.extras import TAG, flat, library, mark_of
 from flockwise.store import Run
 from flockwise.trackers.contract import Tracker
+
+# MLflow's own patience with a server that does not answer is four minutes, for which training would wait.
+PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3", "MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 
 
 class MLflow(Tracker):
@@ -16,6 +20,8 @@ class MLflow(Tracker):
     def __init__(self, uri: str, experiment: str = "flockwise") -> None:
         super().__init__()
         self._uri, self._experiment = uri, experiment
+        for name, value in PATIENCE.items():
+            os.environ.setdefault(name, value)
         self._entities = library("mlflow.entities", "mlflow")
         self._client: Any = library("mlflow", "mlflow").MlflowClient(tracking_uri=uri)
         self._key = ""

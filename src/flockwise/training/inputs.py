@@ -54,13 +54,23 @@ def accuracies(
 
 def check_orders(orders: Orders, samples: int, recipe: Recipe) -> None:
     """Refuse orders that are not one row of sample numbers for each epoch."""
+    check_order_shape(orders, samples, recipe)
+    if orders.min() < 0 or orders.max() >= samples:
+        raise orders_beyond(orders, samples)
+
+
+def check_order_shape(orders: Orders, samples: int, recipe: Recipe) -> None:
+    """Refuse orders that are not one row of whole numbers for each epoch."""
     if orders.shape != (recipe.epochs, samples):
         raise InputError(
             f"orders of shape {orders.shape}: must be (epochs, n) = ({recipe.epochs}, {samples})"
         )
     _check_whole_numbers("orders", orders)
-    if orders.min() < 0 or orders.max() >= samples:
-        raise InputError(f"orders reach from {orders.min()} to {orders.max()}: must be 0 to {samples - 1}")
+
+
+def orders_beyond(orders: Orders, samples: int) -> InputError:
+    """What is said of orders that name samples which are not there."""
+    return InputError(f"orders reach from {orders.min()} to {orders.max()}: must be 0 to {samples - 1}")
 
 
 def check_lengths(lengths: NDArray[np.int64], samples: int) -> None:

@@ -16,6 +16,8 @@ WIDTH = 4096  # columns; a multiple of the kernels' own blocks
 PARTS = 8  # fixed number of partial sums, so that the order of summation does not depend on the threads
 MOST_SORTED = 4096  # rows; above, a register of columns is far beyond the first cache
 
+FOLDED = 16  # rows; a thread takes some of these
+
 _NOT_FINITE, _NO_MEMORY = 1, 2
 
 
@@ -63,6 +65,29 @@ def pair_sums(kind: str, rows: Updates, center: Vector | None = None) -> Square 
 def squared_lengths(rows: Updates, center: Vector | None = None) -> NDArray[np.float64] | None:
     """The sums of the squares of each row (minus `center`), summed as above."""
     return _summed("flockwise_lengths", rows, center, (len(rows),))
+
+
+def fold(columns: Updates, signs: Vector, turns: NDArray[np.int64], first: int, total: Updates) -> bool:
+    """Add columns to the sketches of their rows; says if it was done."""
+    kernels = library(columns.size)
+    if kernels is None:
+        return False
+
+    def work(pieces: list[slice]) -> None:
+        some = slice(pieces[0].start, pieces[-1].stop)
+        _folded(kernels, columns[some], signs, turns, first, total[some])
+
+    each_chunk(work, blocks(len(columns), FOLDED), columns.size)
+    return True
+
+
+def _folded(
+    kernels: Any, columns: Updates, signs: Vector, turns: NDArray[np.int64], first: int, total: Updates
+) -> None:
+    kernels.flockwise_fold(
+        _at(columns), columns.strides[0] // 4, len(columns), _at(signs), _at(turns), first, columns.shape[1],
+        total.shape[1], _at(total),
+    )  # fmt: skip
 
 
 def _summed(

@@ -1,6 +1,7 @@
 // What Python calls. Functions return 0, NOT_FINITE or NO_MEMORY.
 #include <cstdlib>
 
+#include "fold.h"
 #include "middle.h"
 #include "pairs.h"
 
@@ -128,6 +129,13 @@ int flockwise_lengths(
     for (int64_t row = 0; row < count; row++)
       sums[row] += squares(
           rows + row * stride + column, center ? center + column : nullptr, stop - column < BLOCK ? stop - column : BLOCK);
+  return 0;
+}
+
+int flockwise_fold(
+    const float* rows, int64_t stride, int64_t count, const float* signs, const int64_t* turns, int64_t first,
+    int64_t columns, int64_t width, float* totals) {
+  fold(rows, stride, count, signs, turns, first, columns, width, totals);
   return 0;
 }
 

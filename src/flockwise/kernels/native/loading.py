@@ -18,6 +18,7 @@ _ARGUMENTS = {
     "flockwise_products": _PAIRS,
     "flockwise_weighted": _PAIRS,
     "flockwise_lengths": _PAIRS,
+    "flockwise_fold": (_POINTER, _NUMBER, _NUMBER, _POINTER, _POINTER, _NUMBER, _NUMBER, _NUMBER, _POINTER),
 }
 
 

@@ -109,7 +109,7 @@ const clientsFigure = {
         row.placeName,
         row.attacker,
         row.address ?? "",
-        `#${row.client} group ${row.truth ?? ""}`,
+        `#${clientNumber(run, row.client)} group ${row.truth ?? ""}`,
         ...notesOf(run).map((_, n) => String(row[`about${n}`] ?? "")),
       ]
         .join(" ")
@@ -172,7 +172,7 @@ function clientCell(run, row, key, figure) {
     "td",
     { class: figure ? "figure" : undefined },
     key === "user" || key === "client" || key.startsWith("about")
-      ? String(row[key] ?? "–")
+      ? String((key === "client" ? clientNumber(run, row.client) : row[key]) ?? "–")
       : short(row[key], key === "hour" ? 2 : 3),
   );
 }

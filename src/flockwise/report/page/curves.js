@@ -280,7 +280,7 @@ function eventLines(run, { kind, count, events }) {
     .map((event) =>
       (event.client === null
         ? event.message
-        : `${clientName(run, event.client).slice(0, 40)}: ${event.message}`
+        : `${numberName(run, event.client).slice(0, 40)}: ${event.message}`
       ).slice(0, 120),
     );
   const rest = count - lines.length;

@@ -99,6 +99,21 @@ function hasNumbers(values) {
   return (values || []).some((value) => value !== null);
 }
 
+// A client's own number, which is its place in the table unless only some clients are shown.
+function clientNumber(run, client) {
+  return run.clients.number ? run.clients.number[client] : client;
+}
+
+// Where in the table a client with this number is; -1 if it is not shown.
+function clientOf(run, number) {
+  return run.clients.number ? run.clients.number.indexOf(number) : number;
+}
+
+// What a client is called, by its number, shown or not.
+function numberName(run, number) {
+  return run.clients.number ? `client ${number}` : clientName(run, number);
+}
+
 function clientName(run, client) {
   const name = (run.clients.name || [])[client];
   return name === undefined || name === null || name === "" ? `client ${client}` : String(name);

@@ -60,8 +60,9 @@ function story(run, client) {
 }
 
 function clientEvents(run, client) {
+  const number = clientNumber(run, client);
   return run.events.items.filter(
-    (event) => event.client === client || (event.detail.clients || []).includes(client),
+    (event) => event.client === number || (event.detail.clients || []).includes(number),
   );
 }
 
@@ -124,7 +125,7 @@ function openClient(run, client) {
       { class: "masthead" },
       dot(placeColour(place)),
       el("h2", {}, clientName(run, client)),
-      ...(window.flockwise.actions ? window.flockwise.actions(run, client, place) : []),
+      ...(window.flockwise.actions ? window.flockwise.actions(run, clientNumber(run, client), place) : []),
       el("button", { type: "button", onclick: () => details.dialog.close() }, "Close"),
     ),
     ...factsOf(run, client).map((text) => el("p", { class: "note" }, text)),

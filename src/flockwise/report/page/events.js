@@ -18,7 +18,7 @@ const eventsFigure = {
       event.round,
       event.kind,
       event.client,
-      event.client === null ? "" : clientName(run, event.client),
+      event.client === null ? "" : numberName(run, event.client),
       event.message,
     ]),
   ],
@@ -51,28 +51,31 @@ const eventsFigure = {
     );
     if (focused) [...card.kinds.children].find((button) => button.dataset.kind === focused)?.focus();
     const found = run.events.items.filter((event) => !kinds.size || kinds.has(event.kind)).reverse();
-    const rows = found
-      .slice(0, shown)
-      .map((event) =>
+    const rows = found.slice(0, shown).map((event) =>
+      el(
+        "tr",
+        {},
+        el("td", { class: "figure" }, event.round),
+        el("td", {}, dot(eventColour(event.kind)), ` ${EVENT_WORDS[event.kind] || event.kind}`),
         el(
-          "tr",
+          "td",
           {},
-          el("td", { class: "figure" }, event.round),
-          el("td", {}, dot(eventColour(event.kind)), ` ${EVENT_WORDS[event.kind] || event.kind}`),
-          el(
-            "td",
-            {},
-            event.client === null
-              ? ""
-              : el(
-                  "button",
-                  { class: "link", type: "button", onclick: () => openClient(run, event.client) },
-                  clientName(run, event.client),
-                ),
-          ),
-          el("td", {}, event.message, eventEvidence(event)),
+          event.client === null
+            ? ""
+            : el(
+                "button",
+                {
+                  class: "link",
+                  type: "button",
+                  disabled: clientOf(run, event.client) < 0 || undefined,
+                  onclick: () => openClient(run, clientOf(run, event.client)),
+                },
+                numberName(run, event.client),
+              ),
         ),
-      );
+        el("td", {}, event.message, eventEvidence(event)),
+      ),
+    );
     const head = ["round", "what", "client", "in words"].map((title, i) => heading(title, !i));
     card.box.replaceChildren(scrolling("Events", head, rows), ...showMore(card, found.length - shown));
   },

@@ -12,6 +12,7 @@ const RUN_FIGURES = [
   detectionFigure,
   treeFigure,
   apartFigure,
+  lookupFigure,
   clientsFigure,
   eventsFigure,
   othersFigure,

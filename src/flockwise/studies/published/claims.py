@@ -18,17 +18,18 @@ from flockwise.studies.published.comparisons import (
     together,
 )
 from flockwise.studies.published.measured import Measured
+from flockwise.studies.statistics import ENOUGH
 
-CONTRADICTED, ONE_AGAINST, OPEN, IN_PART, ONE_FOR, SUPPORTED, NOTHING, NOT_RUN = (
-    "contradicted", "open: one seed against", "open", "open: run in part, so far for", "open: one seed for", "supported",
+CONTRADICTED, FEW_AGAINST, OPEN, IN_PART, FEW_FOR, SUPPORTED, NOTHING, NOT_RUN = (
+    "contradicted", "open: few seeds, against", "open", "open: run in part, so far for", "open: few seeds, for", "supported",
     "tells nothing", "not run",
 )  # fmt: skip
 ORDER = (
     CONTRADICTED,
-    ONE_AGAINST,
+    FEW_AGAINST,
     OPEN,
     IN_PART,
-    ONE_FOR,
+    FEW_FOR,
     SUPPORTED,
     NOTHING,
     NOT_RUN,
@@ -57,7 +58,7 @@ class Judged:
 
     @property
     def told(self) -> str:
-        """How many comparisons hold of those that could be made, and the first that does not."""
+        """How many comparisons hold of those that could be made, and the first that fails or is undecided."""
         known = [one for one in self.instances if one.state is not None]
         if not known:
             return "nothing of it has been run"
@@ -65,19 +66,22 @@ class Judged:
         words = f"{good} of {len(known)} comparisons hold"
         if len(known) < len(self.instances):
             words += f", {len(self.instances) - len(known)} not run"
-        wrong = next((one for one in known if one.state != HOLDS), None)
-        return f"{words}; not {wrong.words} ({_shown(wrong.left)}, {_shown(wrong.right)})" if wrong else words
+        for state, word in ((FAILS, "not"), (UNSURE, "undecided is")):
+            found = [one for one in known if one.state == state]
+            if found:
+                return f"{words}; {word} {found[0].words} ({_shown(found[0].left)}, {_shown(found[0].right)})"
+        return words
 
     @property
-    def brief(self) -> str:
-        """The same in a few words: the numbers of the first comparison that does not hold."""
+    def headline(self) -> str:
+        """In the fewest words: how many comparisons hold, or the two numbers of the only one."""
         known = [one for one in self.instances if one.state is not None]
-        wrong = next((one for one in known if one.state != HOLDS), None)
-        if wrong is None:
-            return self.told
-        numbers = f"{_shown(wrong.left)}, not {wrong.relation} {_shown(wrong.right)}"
-        good = sum(one.state == HOLDS for one in known)
-        return f"holds in {good} of {len(known)}: {wrong.cell}: {numbers}" if len(known) > 1 else numbers
+        said = self.claim.short or self.claim.says
+        if len(known) == 1:
+            (one,) = known
+            word = "not" if one.state == FAILS else "perhaps"
+            return f"{said} ({_shown(one.left)}, {word} {one.relation} {_shown(one.right)})"
+        return f"{said} ({sum(one.state == HOLDS for one in known)} of {len(known)} hold)"
 
 
 def read_claims(folder: Path) -> list[Claim]:
@@ -87,18 +91,19 @@ def read_claims(folder: Path) -> list[Claim]:
 
 def judge(claim: Claim, measured: Measured) -> Judged:
     """Evaluate a claim on what was measured."""
-    states, instances = [], []
+    states, settled, instances = [], [], []
     for test in claim.tests:
         mine = instances_of(test, measured)
         instances += mine
         states.append(together([one.state for one in mine], test.how))
-    seeds = min((one.seeds for one in instances if one.state is not None), default=0)
-    return Judged(claim, _verdict(claim, states, seeds), tuple(instances))
+        settled.append(together([one.state if one.seeds >= ENOUGH else None for one in mine], test.how))
+    return Judged(claim, _verdict(claim, states, settled), tuple(instances))
 
 
-def _verdict(claim: Claim, states: list[str | None], seeds: int) -> str:
+def _verdict(claim: Claim, states: list[str | None], settled: list[str | None]) -> str:
+    """`settled` are the states of what has enough seeds alone."""
     if FAILS in states:
-        return CONTRADICTED if seeds > 1 else ONE_AGAINST
+        return CONTRADICTED if FAILS in settled else FEW_AGAINST
     if set(states) == {None}:
         return NOT_RUN
     if claim.vacuous:
@@ -107,7 +112,7 @@ def _verdict(claim: Claim, states: list[str | None], seeds: int) -> str:
         return OPEN
     if None in states or PARTLY in states:
         return IN_PART
-    return SUPPORTED if seeds > 1 else ONE_FOR
+    return SUPPORTED if set(settled) == {HOLDS} else FEW_FOR
 
 
 def _shown(value: float) -> str:

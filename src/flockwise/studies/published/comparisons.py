@@ -1,7 +1,7 @@
 """Comparisons of measured numbers: `left relation right`, for all (any, most) of what `over` lists.
 
-With several seeds one is settled by the interval of the difference (paired over common seeds); with one seed it is only
-told which way it lies.
+With several seeds one is settled by the interval of the difference (paired over common seeds), and only if no seed by
+itself says the opposite; with one seed it is only told which way it lies.
 """
 
 import itertools
@@ -88,6 +88,7 @@ def _instance(test: Comparison, names: Mapping[str, str], measured: Measured) ->
         return Instance(words, None, 0)
     mean, width = mean_and_half_width(differences)
     ends = {_holds(mean + side * (width or 0.0), test) for side in (-1, 1)}
+    ends |= {_holds(difference, test) for difference in differences}  # what a seed flips is not settled
     state = (HOLDS if True in ends else FAILS) if len(ends) == 1 else UNSURE
     if (
         test.relation == "about"

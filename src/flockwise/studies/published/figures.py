@@ -9,12 +9,13 @@ from pydantic import Field
 from flockwise.config.sections import Section
 from flockwise.pictures import heat_map
 from flockwise.studies.published.bars import read_items
-from flockwise.studies.published.drawing import against, beside
+from flockwise.studies.published.drawing import Lines, against, beside
 from flockwise.studies.published.measured import Measured
 from flockwise.studies.published.verdicts import Row
 from flockwise.studies.results import Result
+from flockwise.studies.statistics import mean_and_half_width
 
-Line = tuple[str, list[tuple[float, float]], list[tuple[float, float]]]
+Point = tuple[float, float]
 
 
 class Figure(Section):
@@ -39,6 +40,9 @@ class Figure(Section):
     published: list[str] = Field(
         default_factory=list,
         description="curves: numbers whose published value is drawn at the end of the line",
+    )
+    each_seed: bool = Field(
+        False, description="curves: a line for each, where a mean of them would tell nothing"
     )
     times: float = 1.0
     across: str = "round"
@@ -80,42 +84,56 @@ def draw(figure: Figure, measured: Measured, rows: Sequence[Row]) -> str | None:
     return beside(figure.title, figure.across, figure.up, drawn, span).svg() if drawn else None
 
 
-def _curves(figure: Figure, measured: Measured, rows: Sequence[Row]) -> Iterator[Line]:
+def _curves(figure: Figure, measured: Measured, rows: Sequence[Row]) -> Iterator[Lines]:
     for cell in figure.cells:
-        result = measured.first(figure.table, cell)
-        if result is None:
+        results = measured.every(figure.table, cell)
+        if figure.each_seed:
+            yield from (Lines(f"seed {one.seed}, {cell}", _points(figure, one), []) for one in results)
             continue
-        if figure.array != "":  # rounds, and a value for each
-            held = _array(result, figure.array) or []
-            points = list(zip(held[0], held[-1], strict=True)) if len(held) == 2 else []
-            points = points or [(place + 1.0, value) for place, value in enumerate(held[0] if held else [])]
-        else:
-            curve = result.curves.get(figure.curve, [])
-            numbered = result.rounds or range(1, len(curve) + 1)
-            points = [
-                (float(r), figure.times * v) for r, v in zip(numbered, curve, strict=True) if v is not None
-            ]
+        seeds = [_points(figure, result) for result in results]
+        ours, halves = _over_seeds([points for points in seeds if points])
         bars = [
             r.bar.value
             for r in rows
             if r.bar and (r.table, r.cell) == (figure.table, cell) and r.number in figure.published
         ]
-        if points:
-            yield cell, points, [(points[-1][0], value) for value in bars]
+        if ours:
+            yield Lines(cell, ours, [(ours[-1][0], value) for value in bars], halves)
 
 
-def _lines(figure: Figure, measured: Measured, rows: Sequence[Row]) -> Iterator[Line]:
+def _points(figure: Figure, result: Result) -> list[Point]:
+    """What one seed gave, round by round."""
+    if figure.array != "":  # rounds, and a value for each
+        held = _array(result, figure.array) or []
+        pairs = list(zip(held[0], held[-1], strict=True)) if len(held) == 2 else []
+        return pairs or [(place + 1.0, value) for place, value in enumerate(held[0] if held else [])]
+    curve = result.curves.get(figure.curve, [])
+    numbered = result.rounds or range(1, len(curve) + 1)
+    return [(float(r), figure.times * v) for r, v in zip(numbered, curve, strict=True) if v is not None]
+
+
+def _over_seeds(seeds: Sequence[Sequence[Point]]) -> tuple[list[Point], list[float | None]]:
+    """The mean where all seeds have a value, and half of its interval; one seed has none."""
+    known = [dict(points) for points in seeds]
+    common = [x for x in (known[0] if known else {}) if all(x in one for one in known)]
+    told = [(x, *mean_and_half_width([one[x] for one in known])) for x in common]
+    return [(x, mean) for x, mean, _ in told], [half for _, _, half in told]
+
+
+def _lines(figure: Figure, measured: Measured, rows: Sequence[Row]) -> Iterator[Lines]:
     bars = {(row.table, row.cell, row.number): row.bar.value for row in rows if row.bar}
     for line in figure.lines:
-        ours, published = [], []
+        ours: list[tuple[float, float, float | None]] = []
+        published = []
         for label in figure.x:
-            place = float(label.rstrip("%"))
-            value = _mean(measured, figure, line=line, x=label)
-            bar = bars.get((figure.table, figure.cell.format(line=line, x=label), figure.number))
-            ours += [] if value is None else [(place, value)]
+            place, cell = float(label.rstrip("%")), figure.cell.format(line=line, x=label)
+            values = list(measured.values(figure.table, cell, figure.number).values())
+            bar = bars.get((figure.table, cell, figure.number))
+            ours += [(place, *mean_and_half_width(values))] if values else []
             published += [] if bar is None else [(place, bar)]
         if ours:
-            yield line, sorted(ours), sorted(published)
+            ours.sort(key=lambda point: point[0])
+            yield Lines(line, [(x, y) for x, y, _ in ours], sorted(published), [half for _, _, half in ours])
 
 
 def _mean(measured: Measured, figure: Figure, **names: str) -> float | None:

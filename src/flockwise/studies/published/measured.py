@@ -43,6 +43,10 @@ class Measured:
         """The result with the lowest seed, for drawings."""
         return min(self._of.get((table, cell), ()), key=lambda result: result.seed, default=None)
 
+    def every(self, table: str, cell: str) -> list[Result]:
+        """Its results, by seed."""
+        return sorted(self._of.get((table, cell), ()), key=lambda result: result.seed)
+
     def outcome(self, table: str, cell: str) -> str:
         """What its runs gave, as a digest: cells whose runs gave the same to the last digit have one outcome."""
         return digest(sorted(_told(result) for result in self._of.get((table, cell), ())))

@@ -4,14 +4,19 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from flockwise.studies.published.claims import CONTRADICTED, ONE_AGAINST, ORDER
+from flockwise.studies.published.claims import CONTRADICTED, FEW_AGAINST, OPEN, ORDER
 from flockwise.studies.published.page import RULE
 from flockwise.studies.published.publication import Publication
-from flockwise.studies.published.tables import HEADS, KINDS
+from flockwise.studies.published.tables import KINDS
 from flockwise.studies.published.tables import claims as claims_table
 from flockwise.studies.published.verdicts import counted
 
 _HOW_TO = (Path(__file__).parent / "how_to.md").read_text(encoding="utf-8")
+_AGAINST = {
+    CONTRADICTED: "**contradicted**",
+    FEW_AGAINST: "**few seeds, against**",
+    OPEN: "**seeds disagree**",
+}
 _WHAT = (
     "Every cell of the tables and figures of five papers is an ordinary run of Flockwise. Nothing is left out because it "
     "looks bad; what has not been run says so."
@@ -28,23 +33,35 @@ def overview(papers: Sequence[Publication], folder: str = "papers") -> str:
 
 
 def headlines(papers: Sequence[Publication], folder: str = "docs/papers") -> list[str]:
-    """One screen: the claims that our numbers go against, then how many of what."""
-    lines = ["| paper | says | ours | verdict |", "|---|---|---|---|"]
+    """One screen, a row for each paper: what our numbers go against, then how many of what."""
+    lines = ["| paper | contradicted, so far against, or open | claims | numbers |", "|---|---|---|---|"]
     for paper in papers:
-        title = paper.title.partition(" (")[0]
-        for one in paper.claims:
-            if one.verdict in (CONTRADICTED, ONE_AGAINST):
-                said = one.claim.short or one.claim.says
-                lines.append(f"| {title} | {said} | {one.brief} | {one.verdict} |")
-    lines += ["", f"| claims | {' | '.join(ORDER)} |", "|---" * (1 + len(ORDER)) + "|"]
-    for paper in papers:
-        claims = Counter(one.verdict for one in paper.claims)
-        lines.append(
-            f"| [{paper.title}]({folder}/{paper.name}.md) | {' | '.join(str(claims[kind] or '') for kind in ORDER)} |"
-        )
-    lines += ["", f"| numbers | {' | '.join(HEADS)} |", "|---" * (1 + len(HEADS)) + "|"]
-    for paper in papers:
-        counts = counted(paper.rows)
-        title = paper.title.partition(" (")[0]
-        lines.append(f"| {title} | {' | '.join(str(counts[kind] or '') for kind in KINDS)} |")
+        title, _, by = paper.title.partition(" (")
+        link = f"[{title}]({folder}/{paper.name}.md)" + (f" ({by}" if by else "")
+        claims = _counts(Counter(one.verdict for one in paper.claims), ORDER)
+        numbers = _counts(counted(paper.rows), KINDS) or "none printed"
+        lines.append(f"| {link} | {_against(paper)} | {claims} | {numbers} |")
     return lines
+
+
+def _against(paper: Publication) -> str:
+    """The claims that fail or that seeds disagree on, the settled ones first, in the fewest words."""
+    parts = []
+    for verdict, words in _AGAINST.items():
+        told = [one.headline for one in paper.claims if one.verdict == verdict]
+        parts += [f"{words}: {'; '.join(told)}"] if told else []
+    return ". ".join(parts) or "none"
+
+
+def _counts(counts: Counter[str], kinds: Sequence[str]) -> str:
+    """Such as `few seeds against 2; open 1`."""
+    return "; ".join(f"{_plain(kind)} {counts[kind]}" for kind in kinds if counts[kind])
+
+
+def _plain(kind: str) -> str:
+    return (
+        kind.removeprefix("open: few")
+        .replace(" seeds, ", "few seeds ")
+        .replace("open: ", "open, ")
+        .replace(", so far", "")
+    )

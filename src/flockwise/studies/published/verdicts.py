@@ -7,7 +7,8 @@ accuracy counts as the same; what is counted must be exactly the same.
 - agrees: the whole interval lies within the margin.
 - better, worse: the whole interval lies above or below it.
 - differs: the same of a baseline under attack, in either direction: a weaker attack is not a better method.
-- open: the interval is not on one side, or there is one seed and therefore no interval. A single seed settles nothing.
+- open: the interval is not on one side, or a seed by itself lies on another; or there are fewer than three seeds, which
+  settle nothing.
 - tells nothing: ours is not below the bar, and a run that does nothing clever passes it as well.
 """
 
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from flockwise.studies.published.bars import Bar, Of
 from flockwise.studies.published.measured import Measured, names
 from flockwise.studies.reading import specs_of
-from flockwise.studies.statistics import mean_and_half_width
+from flockwise.studies.statistics import ENOUGH, mean_and_half_width
 
 AGREES, BETTER, WORSE, DIFFERS, OPEN, NOTHING, NOT_RUN, UNMEASURED, SHOWN = (
     "agrees", "better", "worse", "differs", "open", "tells nothing", "not run", "not measured", "",
@@ -62,11 +63,9 @@ class Row:
         if self.verdict != OPEN:
             return self.verdict
         where = {"near": "within the margin", "above": "above", "below": "below"}[self.side]
-        return (
-            f"open: one seed, {where}"
-            if len(self.values) == 1
-            else f"open: {where}, by less than seeds differ"
-        )
+        if len(self.values) < ENOUGH:
+            return f"open: {('one seed', 'two seeds')[len(self.values) - 1]}, {where}"
+        return f"open: {where}, by less than seeds differ"
 
 
 def rows_of(measured: Measured, bars: Iterable[Bar]) -> list[Row]:
@@ -104,10 +103,11 @@ def _side(difference: float, margin: float) -> str:
 
 
 def _verdict(row: Row, bar: Bar, side: str) -> str:
-    if row.half_width is None:
+    if row.half_width is None or len(row.values) < ENOUGH:
         return OPEN
     difference, width = row.mean - bar.value, math.hypot(row.half_width, bar.half_width)
     sides = {_side(difference - width, bar.margin), _side(difference + width, bar.margin)}
+    sides |= {_side(value - bar.value, bar.margin) for value in row.values}  # what a seed flips is open
     if sides != {side}:
         return OPEN
     if side == "near":

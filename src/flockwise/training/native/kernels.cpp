@@ -9,23 +9,39 @@ extern "C" {
 struct Settings {
   int64_t epochs, samples, features, batch;
   double rate, momentum, decay, proximal;
+  int64_t optimiser;
 };
 
 int flockwise_lanes() { return LANES; }
 
+// What the functions below return.
+enum Outcome { DONE = 0, NO_MEMORY = 1, WRONG_CLASS = 2, WRONG_ORDER = 3 };
+
+// Whether all numbers are of 0 to limit - 1: here it costs nothing beside the work, in Python it does.
+static bool below(const int64_t* numbers, int64_t count, int64_t limit) {
+  bool fine = true;
+  for (int64_t i = 0; i < count; i++) fine &= uint64_t(numbers[i]) < uint64_t(limit);
+  return fine;
+}
+
 // Train `vector` in place; orders is [epochs][samples], rates has the learning rate of each step, or is null where
-// all have the same. Returns 1 if memory runs out, else 0.
+// all have the same.
 int flockwise_train(const LayerSpec* specs, int64_t count, const Settings* settings, float* vector,
                     const float* x, const int64_t* y, const int64_t* orders, const double* rates,
                     double* mean_loss) try {
   const Settings& s = *settings;
   Network network(specs, count, s.batch);
+  if (!below(y, s.samples, network.classes())) return WRONG_CLASS;
+  if (!below(orders, s.epochs * s.samples, s.samples)) return WRONG_ORDER;
   network.write(vector);
-  const bool plain = s.momentum == 0 && s.decay == 0 && s.proximal == 0;
-  Buffer<float> received(plain ? 0 : network.size()), velocity(plain ? 0 : network.size());
-  if (!plain) std::memcpy(received, network.parameters(), network.size() * sizeof(float));
-  Update update{network.parameters(), received,          velocity,          float(s.rate),
-                      float(s.momentum),    float(s.decay), float(s.proximal), plain};
+  const bool adam = s.optimiser != DESCENT;
+  const bool plain = !adam && s.momentum == 0 && s.decay == 0 && s.proximal == 0;
+  const int64_t size = network.size();
+  Buffer<float> received(s.proximal ? size : 0), velocity(plain ? 0 : size), squares(adam ? size : 0);
+  if (s.proximal) std::memcpy(received, network.parameters(), size * sizeof(float));
+  Update update{network.parameters(), received,       velocity,          squares,                float(s.rate),
+                float(s.momentum),    float(s.decay), float(s.proximal), Optimiser(s.optimiser), plain};
+  int64_t step = 0;
   std::vector<const float*> rows(s.batch);
   double loss = 0;
   for (int64_t epoch = 0; epoch < s.epochs; epoch++)
@@ -38,13 +54,14 @@ int flockwise_train(const LayerSpec* specs, int64_t count, const Settings* setti
         loss += cross_entropy(logits + b * network.logits_stride(), network.classes(), y[order[b]],
                               1.0f / float(batch), epoch + 1 == s.epochs);
       if (rates) update.rate = float(*rates++);
+      if (adam) update.begin(++step);
       network.backward(batch, update);
     }
   network.read(vector);
   *mean_loss = loss / double(s.samples);
-  return 0;
+  return DONE;
 } catch (...) {
-  return 1;
+  return NO_MEMORY;
 }
 
 // Mean loss and number of correct answers on each of several clients' samples, which lie end to end. A sample's
@@ -55,6 +72,7 @@ int flockwise_evaluate(const LayerSpec* specs, int64_t count, const Settings* se
                        double* mean_losses, int64_t* correct) try {
   const Settings& s = *settings;
   Evaluation network(specs, count, s.batch, vector);
+  if (!below(y, s.samples, network.classes())) return WRONG_CLASS;
   std::fill_n(mean_losses, clients, 0.0);
   std::fill_n(correct, clients, 0);
   // Batches run on from one client to the next, because full ones are faster.
@@ -71,9 +89,9 @@ int flockwise_evaluate(const LayerSpec* specs, int64_t count, const Settings* se
   }
   for (client = 0; client < clients; client++)
     if (lengths[client]) mean_losses[client] /= double(lengths[client]);
-  return 0;
+  return DONE;
 } catch (...) {
-  return 1;
+  return NO_MEMORY;
 }
 
 // The operation of block.h on a batch of images; choices are what its backward pass needs to know.
@@ -84,9 +102,9 @@ int flockwise_block_forward(const LayerSpec* spec, int64_t batch, const float* w
   const int64_t pooled = block.convolution().windows() * spec->outputs;
   for (int64_t b = 0; b < batch; b++)
     block.forward(images + b * pixels, results + b * pooled, choices + b * pooled);
-  return 0;
+  return DONE;
 } catch (...) {
-  return 1;
+  return NO_MEMORY;
 }
 
 // back is null where nobody asks for the gradient of the images.
@@ -100,8 +118,8 @@ int flockwise_block_backward(const LayerSpec* spec, int64_t batch, const float* 
     block.backward(images + b * pixels, choices + b * pooled, gradient + b * pooled,
                    back ? back + b * pixels : nullptr);
   block.read(weight_gradient, bias_gradient);
-  return 0;
+  return DONE;
 } catch (...) {
-  return 1;
+  return NO_MEMORY;
 }
 }

@@ -8,7 +8,14 @@ from torch import nn
 
 from flockwise.errors import EngineError, InputError
 from flockwise.models.layout import Layout
-from flockwise.training.inputs import accuracies, as_array, check_lengths, check_orders, check_samples
+from flockwise.training.inputs import (
+    accuracies,
+    as_array,
+    check_lengths,
+    check_order_shape,
+    check_samples,
+    orders_beyond,
+)
 from flockwise.training.memory import keep_freed_memory
 from flockwise.training.native.loading import load_kernels
 from flockwise.training.native.match import match
@@ -16,6 +23,7 @@ from flockwise.training.recipe import Classes, Orders, Recipe, Samples
 from flockwise.types import Vector
 
 _EVALUATION_BATCH = 256
+_NO_MEMORY, _WRONG_CLASS, _WRONG_ORDER = 1, 2, 3  # `Outcome` in kernels.cpp
 
 
 class _Settings(ctypes.Structure):
@@ -24,14 +32,18 @@ class _Settings(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("epochs", "samples", "features", "batch")),
         *((name, ctypes.c_double) for name in ("rate", "momentum", "decay", "proximal")),
+        ("optimiser", ctypes.c_int64),
     ]
+
+
+_OPTIMISERS = {"sgd": 0, "adam": 1, "adamw": 2}  # `Optimiser` in update.h
 
 
 def unfit_recipe(recipe: Recipe) -> str | None:
     """Why the kernels cannot follow a recipe; None if they can."""
-    if recipe.optimizer != "sgd":
-        name = {"adam": "Adam", "adamw": "AdamW"}.get(recipe.optimizer, "an own optimiser")
-        return f"optimizer = {recipe.optimizer!r}: the kernels descend along the gradient; {name}'s steps are torch's"
+    if recipe.optimizer not in _OPTIMISERS:
+        known = ", ".join(_OPTIMISERS)
+        return f"optimizer = {recipe.optimizer!r}: the kernels know {known}; an own optimiser's steps are torch's"
     if recipe.augment is not None:
         return "augment: the kernels take a client's samples as they are"
     if recipe.clip is not None:
@@ -51,6 +63,7 @@ class NativeTrainer:
         self._specs = match(module, sample_shape)
         keep_freed_memory()
         self._library, self.instructions = load_kernels()
+        self._matched = (_pointer(self._specs), ctypes.c_int64(len(self._specs)))
         self._size = Layout.of(module).size
         self._sample_shape = tuple(sample_shape)
         self.classes = int(self._specs[-1][4])
@@ -60,7 +73,7 @@ class NativeTrainer:
     ) -> tuple[Vector, float]:
         """See `Trainer.train`."""
         samples, classes = self._check(vector, x, y)
-        check_orders(orders, len(y), recipe)
+        check_order_shape(orders, len(y), recipe)
         unfit = unfit_recipe(recipe)
         if unfit:
             raise InputError(f"{unfit}; use GenericTrainer")
@@ -74,12 +87,18 @@ class NativeTrainer:
             recipe.momentum,
             recipe.weight_decay,
             recipe.proximal,
+            _OPTIMISERS[recipe.optimizer],
         )
         loss = ctypes.c_double()
         order = np.ascontiguousarray(orders, dtype=np.int64)
         factors = recipe.factors(recipe.epochs * -(-len(y) // settings.batch))
-        rates = np.zeros(0) if factors is None else recipe.rate * np.array(factors)
-        self._call("flockwise_train", settings, result, samples, classes, order, rates, ctypes.byref(loss))
+        rates = None if factors is None else recipe.rate * np.array(factors)
+        outcome = self._call(
+            "flockwise_train", settings, result, samples, classes, order, rates, ctypes.byref(loss)
+        )
+        if outcome == _WRONG_ORDER:
+            raise orders_beyond(order, len(y))
+        self._refuse(outcome, classes)
         return result, loss.value
 
     def losses(self, vector: Vector, x: Samples, y: Classes) -> tuple[float, int]:
@@ -93,12 +112,15 @@ class NativeTrainer:
         """See `Trainer.losses_each`."""
         samples, classes = self._check(vector, x, y)
         check_lengths(lengths, len(y))
-        settings = _Settings(1, len(y), samples[0].size, min(_EVALUATION_BATCH, len(y)), 0, 0, 0, 0)
+        settings = _Settings(1, len(y), samples[0].size, min(_EVALUATION_BATCH, len(y)), 0, 0, 0, 0, 0)
         losses, correct = np.zeros(len(lengths)), np.zeros(len(lengths), dtype=np.int64)
         model = np.ascontiguousarray(vector, dtype=np.float32)
         parts = np.ascontiguousarray(lengths, dtype=np.int64)
         clients = ctypes.c_int64(len(parts))
-        self._call("flockwise_evaluate", settings, model, samples, classes, parts, clients, losses, correct)
+        outcome = self._call(
+            "flockwise_evaluate", settings, model, samples, classes, parts, clients, losses, correct
+        )
+        self._refuse(outcome, classes)
         return losses, correct
 
     def measures(
@@ -111,17 +133,20 @@ class NativeTrainer:
         check_samples(x, y, self._sample_shape)
         if vector.shape != (self._size,):
             raise InputError(f"vector of shape {vector.shape}: this model needs ({self._size},)")
-        classes = as_array(y, np.int64)
-        if classes.min() < 0 or classes.max() >= self.classes:
+        return as_array(x, np.float32), as_array(y, np.int64)
+
+    def _call(self, name: str, settings: _Settings, *arguments: object) -> int:
+        rest = [_pointer(a) if isinstance(a, np.ndarray) else a for a in arguments]
+        outcome: int = getattr(self._library, name)(*self._matched, ctypes.byref(settings), *rest)
+        return outcome
+
+    def _refuse(self, outcome: int, classes: NDArray) -> None:
+        """Say what the kernels would not do; they look at every class anyway."""
+        if outcome == _WRONG_CLASS:
             raise InputError(
                 f"y reaches from {classes.min()} to {classes.max()}: must be 0 to {self.classes - 1}"
             )
-        return as_array(x, np.float32), classes
-
-    def _call(self, name: str, settings: _Settings, *arguments: object) -> None:
-        specs = (_pointer(self._specs), ctypes.c_int64(len(self._specs)), ctypes.byref(settings))
-        rest = [_pointer(a) if isinstance(a, np.ndarray) else a for a in arguments]
-        if getattr(self._library, name)(*specs, *rest):
+        if outcome == _NO_MEMORY:
             raise EngineError("the kernels ran out of memory; use a smaller batch_size")
 
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
-#if defined(__AVX2__)
+#if defined(__AVX__)
 #include <immintrin.h>
 #endif
 
@@ -48,6 +48,17 @@ inline Vec load_once(const float* from) {
   return value;
 }
 inline void store(float* to, Vec value) { *reinterpret_cast<LooseVec*>(to) = value; }
+
+inline Vec square_root(Vec value) {
+#if defined(__AVX512F__) && !defined(FLOCKWISE_LANES)
+  return _mm512_sqrt_ps(value);
+#elif defined(__AVX__) && !defined(FLOCKWISE_LANES)
+  return _mm256_sqrt_ps(value);
+#else
+  for (int i = 0; i < LANES; i++) value[i] = __builtin_sqrtf(value[i]);
+  return value;
+#endif
+}
 
 // Small numbers as bytes and back. Without AVX-512, compilers move them one by one.
 inline void store_bytes(uint8_t* to, IntVec value) {

@@ -1,0 +1,159 @@
+"""The bars of the leaderboard, as its study's file has them: what is asked, what was measured, whether it is met."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from flockwise.studies.entry import Entry
+from flockwise.studies.table import StudyTable
+
+OURS = "shepherd"
+ROBUST = ("+", "Byzantine")  # what a baseline made against attackers has in its name
+
+
+class Bar(NamedTuple):
+    """One bar; `met` is None where not everything it needs was measured."""
+
+    asked: str
+    measured: str
+    met: bool | None
+
+
+class Shortfall(NamedTuple):
+    """A column in which another method has the better mean; `sure` if seeds tell the two apart."""
+
+    where: str
+    number: str
+    ours: Entry
+    best: str
+    theirs: Entry
+    sure: bool
+
+
+def entry(table: StudyTable, row: str, setting: Sequence[str], number: str) -> Entry:
+    """What one method gave in one setting; empty if there is no such place."""
+    for labels, entries in zip(table.rows, table.entries, strict=True):
+        for column, found in zip(table.columns, entries, strict=True):
+            if labels == (row,) and column.labels == tuple(setting) and column.number == number:
+                return found
+    return Entry()
+
+
+def shortfalls(table: StudyTable) -> Iterator[Shortfall]:
+    """Where another contestant is the best: told apart from ours by seeds, or while too few are run to mark any."""
+    return (one for one in behind(table) if not one.ours.mark)
+
+
+def behind(table: StudyTable) -> Iterator[Shortfall]:
+    """Where another contestant has the best mean, whether seeds can tell it from ours or not."""
+    rows = [labels[0] for labels in table.rows]
+    for place, column in enumerate(table.columns):
+        better = column.spec.direction
+        entries = dict(zip(rows, table.column(place), strict=True))
+        ours = entries[OURS]
+        known = {
+            row: one.mean if better == "higher" else -one.mean
+            for row, one in entries.items()
+            if one.values and row not in table.spec.show.bounds
+        }
+        if better == "neither" or OURS not in known:
+            continue
+        best = max(known, key=lambda row: known[row])
+        marked = any(one.mark for one in entries.values())
+        if known[best] > known[OURS]:
+            sure = marked and not ours.mark
+            yield Shortfall(column.setting, column.title, ours, best, entries[best], sure)
+
+
+def bars(tables: dict[str, StudyTable]) -> list[Bar]:
+    """All bars, in the order of the study's file."""
+    found = [_columns(tables)]
+    head, extra = tables["headline"], tables["circumstances"]
+    for kind in ("swap", "rotation", "mixed"):
+        found.append(
+            _at_least(f"ARI on {kind}, number unknown", entry(head, OURS, (kind, "none"), "ari"), 0.94)
+        )
+    rare = ("rare kinds (25, 9, 4, 2)",)
+    for other in ("FeSEM", "IFCA"):
+        found.append(
+            _beside(f"worst group of rare kinds, against {other}", extra, other, rare, "accuracy_worst_group")
+        )
+    known = entry(extra, OURS, ("newcomers, known",), "newcomers right")
+    novel = entry(extra, OURS, ("newcomers, new kind",), "newcomers apart")
+    found += [
+        _at_least("newcomers of known kinds that are right", known, 0.96),
+        _at_least("newcomers of a new kind with nobody of another kind", novel, 1.0),
+        _false_alarms(tables),
+        _backdoors(tables["attackers"]),
+    ]
+    return found
+
+
+def _columns(tables: dict[str, StudyTable]) -> Bar:
+    short = [one for table in tables.values() for one in shortfalls(table)]
+    columns = sum(
+        bool(one.values) and column.spec.direction != "neither"
+        for table in tables.values()
+        for labels, row in zip(table.rows, table.entries, strict=True)
+        if labels == (OURS,)
+        for one, column in zip(row, table.columns, strict=True)
+    )
+    told = f"{columns - len(short)} of {columns} columns" if columns else "nothing yet"
+    settled = bool(columns) and all(one.sure for one in short)
+    met = (not short if settled else False if any(one.sure for one in short) else None) if columns else None
+    told += "" if settled or not columns else "; too few seeds to tell the others apart"
+    return Bar("best of every column, or not distinguishable from it", told, met)
+
+
+def _at_least(asked: str, measured: Entry, bar: float) -> Bar:
+    values = list(measured.values.values())
+    told = f"{measured.mean:.3f}" if values else "nothing yet"
+    return Bar(f"{asked}: at least {bar:g}", told, _if_any(values, measured.mean >= bar))
+
+
+def _beside(asked: str, table: StudyTable, other: str, setting: tuple[str, ...], number: str) -> Bar:
+    ours, theirs = (entry(table, row, setting, number) for row in (OURS, other))
+    both = [*ours.values, *theirs.values] if ours.values and theirs.values else []
+    told = f"{ours.mean:.3f}, theirs {theirs.mean:.3f}" if both else "nothing yet"
+    return Bar(asked, told, _if_any(both, ours.mean >= theirs.mean))
+
+
+def _false_alarms(tables: dict[str, StudyTable]) -> Bar:
+    values = [
+        value
+        for table in tables.values()
+        for labels, row in zip(table.rows, table.entries, strict=True)
+        if labels == (OURS,)
+        for one, column in zip(row, table.columns, strict=True)
+        if column.number == "false_alarms"
+        for value in one.values.values()
+    ]
+    told = f"{sum(values):g} in {len(values)} runs" if values else "nothing yet"
+    return Bar("honest clients set apart: none", told, _if_any(values, not sum(values)))
+
+
+def _backdoors(table: StudyTable) -> Bar:
+    setting = ("backdoor, 20 %",)
+    ours = entry(table, OURS, setting, "attack_success")
+    robust: Callable[[str], bool] = lambda row: any(part in row for part in ROBUST)  # noqa: E731
+    others = {
+        labels[0]: entry(table, labels[0], setting, "attack_success")
+        for labels in table.rows
+        if robust(labels[0]) and labels[0] not in table.spec.show.bounds
+    }
+    known = {row: one.mean for row, one in others.items() if one.values}
+    both = [*ours.values] if known else []
+    lowest = min(known, key=lambda row: known[row], default="")
+    told = (
+        f"{ours.mean:.3f}; lowest of a robust baseline {known[lowest]:.3f} ({lowest})"
+        if both
+        else "nothing yet"
+    )
+    return Bar(
+        "backdoors succeed no more than with the best robust baseline",
+        told,
+        _if_any(both, bool(both) and ours.mean <= known[lowest]),
+    )
+
+
+def _if_any(values: Sequence[object], met: bool) -> bool | None:
+    return met if values else None

@@ -1,0 +1,189 @@
+"""Write docs/leaderboard.md and the measured part of docs/which-method.md from the results of the leaderboard's study.
+
+    python benchmarks/leaderboard/page.py
+    python benchmarks/leaderboard/page.py --row mine=my_module:my_method    with a row of your own, after it was run
+
+Runs nothing. What is against us comes first.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from flockwise.cli.study import more_rows
+from flockwise.studies.entry import Entry
+from flockwise.studies.handle import Study
+from flockwise.studies.showing import digits_of, mean_text, shortfall
+from flockwise.studies.table import StudyTable
+from flockwise.studies.writers.markdown import plain
+
+HERE = Path(__file__).parent
+DOCS = HERE.parents[1] / "docs"
+sys.path.insert(0, str(HERE))
+
+from bars import OURS, bars, behind, entry  # noqa: E402
+
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+WRAPS = {"best": "**", "tied": "*", "": ""}
+VERDICTS = {True: "met", False: "**not met**", None: "not measured yet"}
+
+
+def board(tables: dict[str, StudyTable]) -> str:
+    """What the page shows."""
+    parts = [_short(tables), _bars(tables), *(_table(table) for table in tables.values()), _left(tables)]
+    return "\n\n".join(parts)
+
+
+def verdicts(tables: dict[str, StudyTable]) -> str:
+    """Which method when: in each setting the best ones by accuracy; while there are too few seeds, by the mean alone."""
+    lines = ["| where | seeds | best | not distinguishable from it | ours |", "|---|---:|---|---|---:|"]
+    for table in tables.values():
+        for place in table.settings:
+            rows = [
+                (labels[0], one)
+                for labels, one in zip(table.rows, table.column(place), strict=True)
+                if one.values and labels[0] not in table.spec.show.bounds
+            ]
+            ours = dict(rows).get(OURS)
+            if ours is None:
+                continue
+            top = max(rows, key=lambda row: row[1].mean)
+            best = [row for row, one in rows if one.mark == "best"] or [top[0]]
+            tied = [row for row, one in rows if one.mark == "tied"]
+            said = ", ".join(tied) or (
+                "none" if any(one.mark for _, one in rows) else "too few seeds to tell"
+            )
+            where = f"{table.called}: {table.columns[place].setting}"
+            mean = f"{', '.join(best)} {top[1].mean:.3f}"
+            lines.append(_line([where, str(top[1].seeds), mean, said, f"{ours.mean:.3f}"]))
+    return "\n".join(lines) if len(lines) > 2 else "Not measured yet."
+
+
+def _short(tables: dict[str, StudyTable]) -> str:
+    found = [(table, one) for table in tables.values() for one in behind(table)]
+    head = f"## Where `{OURS}` is not the best\n\n"
+    if not any(_ours(table) for table in tables.values()):
+        return head + "Nothing of ours was measured yet."
+    if not found:
+        return head + "In no column that has results."
+    lines = ["| where | number | ours | best | theirs | |", "|---|---|---:|---|---:|---|"]
+    for table, one in sorted(found, key=lambda pair: not pair[1].sure):
+        sure = "told apart by seeds" if one.sure else f"by the mean; {one.theirs.seeds} seeds do not tell"
+        cells = [
+            f"{table.called}: {one.where}",
+            one.number,
+            f"{one.ours.mean:.4g}",
+            one.best,
+            f"{one.theirs.mean:.4g}",
+            sure,
+        ]
+        lines.append(_line(cells))
+    return head + "\n".join(lines)
+
+
+def _bars(tables: dict[str, StudyTable]) -> str:
+    found = sorted(bars(tables), key=lambda bar: (bar.met is not False, bar.met is None))
+    lines = [_line([bar.asked, bar.measured, VERDICTS[bar.met]]) for bar in found]
+    return "\n".join(["## The bars", "", "| asked | measured | |", "|---|---|---|", *lines])
+
+
+def _table(table: StudyTable) -> str:
+    """A table for each number: methods by settings."""
+    seeds = len({cell.seed for cell in table.cells})
+    most = max((one.seeds for row in table.entries for one in row), default=0)
+    told = [
+        f"## {table.called}",
+        "",
+        f"{most} of {seeds} seeds run. **Bold**: best of the column; *italic*: not distinguishable from it.",
+    ]
+    for number in table.numbers:
+        places = [place for place, column in enumerate(table.columns) if column.number == number]
+        measured = [
+            row
+            for row in zip(table.rows, table.entries, strict=True)
+            if any(row[1][p].values for p in places)
+        ]
+        if not measured:
+            continue
+        told += ["", f"### {table.columns[places[0]].title}", ""]
+        told += [
+            _line(["method", *(plain(table.columns[p].setting) for p in places)]),
+            _line(["---", *["---:"] * len(places)]),
+        ]
+        for labels, entries in measured:
+            told.append(_line([plain(labels[0]), *(_entry(table, entries[p], p, most) for p in places)]))
+    return "\n".join(told)
+
+
+def _ours(table: StudyTable) -> bool:
+    return any(
+        one.values
+        for labels, row in zip(table.rows, table.entries, strict=True)
+        if labels == (OURS,)
+        for one in row
+    )
+
+
+def _entry(table: StudyTable, one: Entry, place: int, most: int) -> str:
+    """Mean and interval; how many seeds, where others have more."""
+    lacks = (
+        f" ({one.seeds} seeds)" if one.values and one.seeds < most else "" if one.values else shortfall(one)
+    )
+    text = plain(mean_text(one, digits_of(table, place)) + lacks)
+    return f"{WRAPS[one.mark]}{text}{WRAPS[one.mark]}"
+
+
+def replaced(tables: dict[str, StudyTable]) -> str:
+    """What was measured of ours before the method was changed: kept, and shown."""
+    lines = ["| where | accuracy | worst group | ARI | honest set apart |", "|---|---:|---:|---:|---:|"]
+    shown = ("accuracy", "accuracy_worst_group", "ari", "false_alarms")
+    for table in tables.values():
+        for place in table.settings:
+            column = table.columns[place]
+            found = [entry(table, OURS, column.labels, number) for number in shown]
+            if found[0].values:
+                means = [mean_text(one, 3) if one.values else "" for one in found]
+                lines.append(_line([f"{table.called}: {plain(column.setting)}", *means]))
+    head = f"## What `{OURS}` gave before it was changed\n\nResults in `benchmarks/leaderboard/replaced`.\n\n"
+    return head + "\n".join(lines) if len(lines) > 2 else ""
+
+
+def _left(tables: dict[str, StudyTable]) -> str:
+    lines = [
+        f"- {table.called}: {len(table.missing)} of {len(table.cells)} cells not run, {len(table.failures)} failed"
+        for table in tables.values()
+    ]
+    return "\n".join(["## What was not run", "", *lines])
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def between_marks(page: Path, text: str) -> None:
+    """Put the text where the page has its marks."""
+    before = page.read_text(encoding="utf-8")
+    start, stop = before.index(BEGIN) + len(BEGIN), before.index(END)
+    page.write_text(f"{before[:start]}\n\n{text}\n\n{before[stop:]}", encoding="utf-8")
+
+
+def main() -> None:
+    """Read the results and write the pages."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=HERE, help="where the study's results are")
+    parser.add_argument("--scale", default="")
+    parser.add_argument("--row", action="append", default=[])
+    parser.add_argument("--docs", type=Path, default=DOCS)
+    given = parser.parse_args()
+    study = Study(HERE / "study.toml", out=given.out, scale=given.scale, rows=more_rows(tuple(given.row)))
+    tables = {table.name: table for table in study.tables()}
+    before = Study(HERE / "study.toml", out=HERE / "replaced", scale=given.scale)
+    told = replaced({table.name: table for table in before.tables()})
+    between_marks(given.docs / "leaderboard.md", "\n\n".join([*([told] if told else []), board(tables)]))
+    between_marks(given.docs / "which-method.md", verdicts(tables))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""What is on record besides the rows' tests: fuzzing, mutants, kills of Flower's processes, a soak, memory, drop-out."""
+
+import json
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flockwise.studies.results import results_in
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+RESULTS = HERE / "results"
+sys.path.append(str(ROOT))  # the tests are a package there
+
+
+def _newest(kind: str) -> dict[str, Any]:
+    found = [json.loads(path.read_text()) for path in sorted(RESULTS.glob(f"{kind}-*.json"))]
+    return found[-1] if found else {}
+
+
+def fuzzing() -> tuple[int, int, str]:
+    """Inputs since a decoder was last found wanting, those that it took as promised, and a table."""
+    from tests.reliability.fuzz.records import pieces
+
+    rows: dict[str, dict[str, int]] = {}
+    for piece in pieces():
+        row = rows.setdefault(piece["decoder"], {"inputs": 0, "broken": 0, "mended": 0})
+        if row["broken"]:  # it was mended since, and is tried anew
+            row.update(inputs=0, broken=0, mended=row["mended"] + 1)
+        row["inputs"] += piece["inputs"]
+        row["broken"] += piece["broken"]
+    total, broken = (sum(row[key] for row in rows.values()) for key in ("inputs", "broken"))
+    lines = [
+        f"| {name} | {row['inputs']:,} | {row['broken']:,} | {row['mended']} |"
+        for name, row in sorted(rows.items())
+    ]
+    head = "| decoder | inputs | broke the promise | times it was mended |\n|---|---|---|---|\n"
+    return total - broken, total, head + "\n".join(lines)
+
+
+def kills() -> tuple[int, int, str]:
+    """Kills of parts of a Flower deployment, those after which the run ended with the same bytes, and a table."""
+    files = sorted((ROOT / "benchmarks" / "results").glob("flower_kills*.json"))
+    lines, held, tried = [], 0, 0
+    for file in files:
+        found = json.loads(file.read_text())
+        done = {name: trial for name, trial in found["trials"].items() if trial["killed"]}
+        good = sum(bool(trial["held"]) for trial in done.values())
+        held, tried = held + good, tried + len(done)
+        lost = "; ".join(
+            f"{name}: {' '.join(trial['error'].split())[:160]}"
+            for name, trial in done.items()
+            if not trial["held"]
+        )
+        seconds = statistics.median(trial["seconds"] for trial in done.values())
+        lines.append(f"| `{file.name}` | {good} of {len(done)} | {seconds:.0f} | {lost} |")
+    head = "| file | held | seconds of a run, median | what did not |\n|---|---|---|---|\n"
+    return held, tried, head + "\n".join(lines)
+
+
+def mutation() -> str:
+    """The newest score by file, what survived, and what changes nothing."""
+    newest: dict[str, dict[str, Any]] = {}
+    for path in sorted(RESULTS.glob("mutants-*.json")):
+        newest.update({each["file"]: each for each in json.loads(path.read_text())["files"] if each["tried"]})
+    if not newest:
+        return "Not measured yet."
+    lines = ["| file | mutants | tried | noticed | change nothing | survived |", "|---|---|---|---|---|---|"]
+    for name, each in newest.items():
+        same, alive = len(each["equivalent"]), len(each["survived"])
+        lines.append(_row(name, each["mutants"], each["tried"], each["killed"], same, alive))
+    tried = sum(each["tried"] - len(each["equivalent"]) for each in newest.values())
+    killed = sum(each["killed"] for each in newest.values())
+    told = f"{killed} of {tried} mutants that change anything were noticed: {100 * killed / tried:.1f} %.\n\n"
+    alive = [
+        f"- {name} {each_one}" for name, each in newest.items() for each_one in map(_code, each["survived"])
+    ]
+    same = [
+        f"- {name} {_code(change)}: {why}"
+        for name, each in newest.items()
+        for change, why in each["equivalent"].items()
+    ]
+    return (
+        told + "\n".join(lines) + ("\n\nSurvived:\n\n" + "\n".join(alive) if alive else "")
+        + ("\n\nChange nothing that can be seen:\n\n" + "\n".join(same) if same else "")
+    )  # fmt: skip
+
+
+def _row(*cells: object) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def _code(change: str) -> str:
+    return f"`{change}`".replace("|", "\\|")
+
+
+def load() -> tuple[int, int, str]:
+    """The soak and the formula of memory."""
+    soak, memory = _newest("soak"), _newest("memory")
+    held = [soak["held"]] if soak else []
+    told = ""
+    if soak:
+        first, last = soak["looks"][0], soak["looks"][-1]
+        told = (
+            f"{soak['rounds']:,} rounds of FLIC on digits in one process: {soak['mb_in_1000_rounds']} MB in 1,000 rounds "
+            f"({first['mb']:.0f} MB after {first['round']:,}, {last['mb']:.0f} MB after {last['round']:,}), "
+            f"{last['files']} open files, constant: {soak['files_constant']}; the run directory took "
+            f"{soak['directory_mb']} MB.\n\n"
+        )
+    if memory:
+        held += [row["held"] for row in memory["rows"]]
+        keys = ("method", "clients", "parameters", "formula_mb", "peak_mb", "allowed_mb")
+        shown = [
+            _row(*(row[key] for key in keys)) for row in sorted(memory["rows"], key=lambda row: row["held"])
+        ]
+        head = _row("method", "clients", "parameters", "formula, MB", "peak, MB", "allowed, MB")
+        told += "\n".join([head, _row(*["---"] * 6), *shown])
+    return sum(map(bool, held)), len(held), told.strip()
+
+
+def dropout() -> str:
+    """Accuracy by method and share of clients that do not answer, mean and spread over seeds."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for result in results_in(HERE / "dropout" / "results"):
+        place = found.setdefault(str(result.labels["method"]), {})
+        place.setdefault(str(result.labels["dropout"]), []).append(float(result.curves["accuracy"][-1]))
+    if not found:
+        return "Not measured yet."
+    shares = sorted(
+        {share for row in found.values() for share in row}, key=lambda share: float(share.split()[0])
+    )
+    lines = ["| method | " + " | ".join(shares) + " |", "|---" * (len(shares) + 1) + "|"]
+    for method, row in found.items():
+        lines.append(f"| {method} | " + " | ".join(_spread(row.get(share, [])) for share in shares) + " |")
+    return "\n".join(lines)
+
+
+def _spread(values: list[float]) -> str:
+    if not values:
+        return "-"
+    spread = f" ± {statistics.stdev(values):.3f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.3f}{spread} ({len(values)})"
+
+
+# Records that count in a row: held, of how many, and what is told of them.
+RECORDS: dict[str, Callable[[], tuple[int, int, str]]] = {"fuzzing": fuzzing, "kills": kills, "load": load}

@@ -1,0 +1,60 @@
+"""Several models of one kind whose predictions are mixed; how much each counts are numbers of the model too."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from flockwise.errors import InputError
+from flockwise.models.contract import MODELS, ImageShape, model
+from flockwise.options import Count
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@model("several models of one kind, their predictions mixed by shares", paper="Marfoq et al., NeurIPS 2021")
+def mixture(
+    input_shape: ImageShape,
+    classes: int,
+    parts: Annotated[Count, Field(ge=2), "how many models are mixed"] = 3,
+    of: Annotated[
+        dict[str, Any] | str, "the model of each part, such as {name = 'mlp', hidden = 32}"
+    ] = "mlp",
+) -> "nn.Module":
+    """The log of the mean of the parts' probabilities by shares; its cross-entropy is the mixture's likelihood."""
+    named = {"name": of} if isinstance(of, str) else dict(of)
+    name = named.pop("name", "")
+    if name not in MODELS or name == "mixture":
+        known = ", ".join(other for other in MODELS if other != "mixture")
+        raise InputError(f"model.of = {name!r}: must be the name of another model; there are {known}")
+    return _made([MODELS[name](input_shape, classes, **named) for _ in range(parts)])
+
+
+def _made(parts: "list[nn.Module]") -> "nn.Module":
+    import torch
+    from torch import nn
+
+    class Mix(nn.Module):
+        """How much each part counts, as logits; equal at first."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.shares = nn.Parameter(torch.zeros(len(parts)))
+
+        def forward(self, scores: torch.Tensor) -> torch.Tensor:
+            said = torch.log_softmax(scores, -1) + torch.log_softmax(self.shares, 0)[:, None, None]
+            return torch.logsumexp(said, 0)
+
+    class Mixture(nn.Module):
+        """The shares come last: they are the last layer, which a client may keep to itself."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = nn.ModuleList(parts)
+            self.mix = Mix()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            mixed: torch.Tensor = self.mix(torch.stack([part(x) for part in self.parts]))
+            return mixed
+
+    return Mixture()

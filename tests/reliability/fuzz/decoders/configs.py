@@ -1,0 +1,89 @@
+"""Configs, overrides, files of studies and what they leave behind."""
+
+import json
+from pathlib import Path
+
+from flockwise.config import load_config, parse_config
+from flockwise.config.template import template
+from flockwise.scoring import read_scoring
+from flockwise.studies.file import read_study
+from flockwise.studies.legacy import older_files
+from flockwise.studies.published.bars import read_bars
+from flockwise.studies.results import read_result
+from tests.reliability.fuzz.target import decoder
+
+ROOT = Path(__file__).parents[4]
+
+
+def configs() -> list[bytes]:
+    said = b'rounds = 3\nseed = 1\n[strategy]\nname = "flic"\n[aggregation]\nname = "median"\n[data]\nname = "digits"\n'
+    more = (
+        b'[split]\nname = "dirichlet"\nalpha = 0.1\nclients = 10\n[attack]\nname = "sign_flip"\nclients = 2\n'
+    )
+    return [said, said + more, template("flic").encode(), template("ifca").encode()]
+
+
+@decoder("config", configs, lines=True, quick=300)
+def _(data: bytes, folder: Path) -> object:
+    (folder / "config.toml").write_bytes(data)
+    return load_config(folder / "config.toml")
+
+
+def overrides() -> list[bytes]:
+    return [
+        b"training.epochs=5",
+        b"strategy.name=ifca\nstrategy.flocks=3",
+        b'data.name="digits"\nattack.clients=[1, 2]',
+    ]
+
+
+@decoder("override on the command line", overrides, lines=True, quick=300)
+def _(data: bytes, folder: Path) -> object:
+    return parse_config({}, data.decode("utf-8", "surrogateescape").split("\n"), directory=folder)
+
+
+def studies() -> list[bytes]:
+    found = sorted((ROOT / "examples").rglob("*.toml")) + sorted(
+        (ROOT / "benchmarks" / "studies").rglob("study.toml")
+    )
+    small = b'seeds = 2\n[base]\nrounds = 2\n[vary]\n"strategy.name" = ["fedavg", "flic"]\n[show]\nnumbers = ["accuracy"]\n'
+    return [small, *(path.read_bytes() for path in found[:4])]
+
+
+@decoder("study", studies, lines=True, quick=300)
+def _(data: bytes, folder: Path) -> object:
+    (folder / "study.toml").write_bytes(data)
+    return read_study(folder / "study.toml").every_table()
+
+
+def results() -> list[bytes]:
+    result = {
+        "study": "s", "table": "", "cell": "c", "labels": {}, "seed": 0, "scale": "", "config": {},
+        "values": {"accuracy": 1.0},
+        "commit": "x", "date": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    older = {"config_hash": "x", "table": "", "cell": "c", "scale": "", "seed": 0}
+    return [json.dumps(each).encode() for each in (result, older)]
+
+
+@decoder("result of a study", results)
+def _(data: bytes, folder: Path) -> object:
+    (folder / "result.json").write_bytes(data)
+    return read_result(folder / "result.json"), list(older_files(folder))
+
+
+def bars() -> list[bytes]:
+    return [path.read_bytes() for path in sorted((ROOT / "src").rglob("published.toml"))[:4]]
+
+
+@decoder("numbers of a paper", bars, lines=True, quick=300)
+def _(data: bytes, folder: Path) -> object:
+    (folder / "published.toml").write_bytes(data)
+    return read_bars(folder)
+
+
+@decoder(
+    "scoring on record", lambda: [b'["accuracy", "higher", 0.0, 1.0]', b'["error", "lower", null, null]']
+)
+def _(data: bytes, folder: Path) -> object:
+    return read_scoring(data.decode("utf-8", "replace"))

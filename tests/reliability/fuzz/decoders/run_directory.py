@@ -1,0 +1,177 @@
+"""What lies in a run directory."""
+
+import contextlib
+import json
+import sqlite3
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save
+
+from flockwise.errors import FlockwiseError, RunError
+from flockwise.runs.sample_shape import samples_on_record
+from flockwise.store import open_run
+from flockwise.store.checkpoint import read_checkpoint, state_of
+from flockwise.store.client_notes import read_notes
+from flockwise.store.columns import decoded
+from flockwise.store.files import digest
+from flockwise.store.requests import apply_requests, pending
+from flockwise.store.schema import COLUMNS
+from tests.reliability.fuzz.target import decoder
+from tests.reliability.made import make
+
+
+@cache
+def whole() -> dict[str, bytes]:
+    """The files of a small run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = make(Path(folder) / "run", rounds=2)
+        names = ("config.toml", "environment.json", "run.sqlite")
+        return {name: (path / name).read_bytes() for name in names}
+
+
+def placed(folder: Path, **files: bytes) -> Path:
+    """The run with some of its files replaced."""
+    for name, content in {**whole(), **{key.replace("_", "."): data for key, data in files.items()}}.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def look(path: Path) -> None:
+    """Everything that is shown of a run."""
+    run = open_run(path)
+    _ = (
+        run.damage,
+        run.facts,
+        run.events,
+        run.clients,
+        run.rounds,
+        run.seconds,
+        run.state,
+        run.checkpoints,
+        run.goal,
+    )
+    for name in ("flock", "accuracy"):
+        run.array(name)
+
+
+@decoder("run.sqlite", lambda: [whole()["run.sqlite"]], quick=150)
+def _(data: bytes, folder: Path) -> object:
+    return look(placed(folder, run_sqlite=data))
+
+
+def cells() -> list[bytes]:
+    """Which column of which table (two bytes), of what type (one), and the value."""
+    whole()
+    places = [
+        (table, column) for table, columns in enumerate(COLUMNS.values()) for column in range(len(columns))
+    ]
+    return [
+        bytes([*place, kind]) + value
+        for place in places
+        for kind, value in enumerate((b"7", b"1.5", b"text", b"[1]"))
+    ]
+
+
+@decoder("values in run.sqlite", cells, quick=200)
+def _(data: bytes, folder: Path) -> object:
+    """A whole database, with anything in one of its columns."""
+    path, head, value = placed(folder), data[:3].ljust(3, b"\0"), data[3:]
+    table, columns = list(COLUMNS.items())[head[0] % len(COLUMNS)]
+    kinds = (
+        _number(value),
+        value.decode("utf-8", "surrogateescape").encode("utf-8", "replace").decode(),
+        value,
+        None,
+    )
+    with contextlib.closing(sqlite3.connect(path / "run.sqlite", isolation_level=None)) as database:
+        database.execute("PRAGMA synchronous = OFF")
+        with contextlib.suppress(sqlite3.IntegrityError):
+            place = f"{columns[0]} = (SELECT {columns[0]} FROM {table} LIMIT 1)"
+            chosen = columns[head[1] % len(columns)]
+            database.execute(f"UPDATE {table} SET {chosen} = ? WHERE {place}", (kinds[head[2] % 4],))
+    return look(path)
+
+
+def _number(text: bytes) -> float | int:
+    try:
+        return max(-(1 << 63), min(int(text), (1 << 63) - 1))
+    except ValueError:
+        with contextlib.suppress(ValueError):
+            return float(text)
+    return float("inf")
+
+
+@decoder("config.toml of a run", lambda: [whole()["config.toml"]], quick=300)
+def _(data: bytes, folder: Path) -> object:
+    run = open_run(placed(folder, config_toml=data))
+    run.check()
+    return run.config, run.damage
+
+
+@decoder(
+    "environment.json of a run",
+    lambda: [whole()["environment.json"], b'{"samples": {"shape": [3]}}'],
+    quick=300,
+)
+def _(data: bytes, folder: Path) -> object:
+    run = open_run(placed(folder, environment_json=data))
+    return run.environment, run.damage, samples_on_record(run)
+
+
+def states() -> list[bytes]:
+    state = {
+        "round": np.array([3]), "models": np.zeros((2, 3), np.float32), "labels": np.zeros(4, np.int64),
+        "apart": np.zeros(4, np.int8),
+    }  # fmt: skip
+    return [save(state), save({**state, "memory/updates": np.zeros((4, 3), np.float32)})]
+
+
+@decoder("checkpoint", states)
+def _(data: bytes, folder: Path) -> object:
+    """As somebody would make one who can also write the digest beside it."""
+    path = folder / "round-000003.safetensors"
+    path.write_bytes(data)
+    return state_of(read_checkpoint(path, digest(data)), path)
+
+
+@decoder(
+    "array on record",
+    lambda: [b"<f4\0[2, 2]\0" + bytes(16), b"|b1\0[3]\0" + bytes(3)],
+    refuses=(ValueError, RecursionError),
+)
+def _(data: bytes, folder: Path) -> object:
+    """`Run.array` makes a line that names run, array and round of these."""
+    dtype, _, rest = data.partition(b"\0")
+    shape, _, content = rest.partition(b"\0")
+    return decoded(dtype.decode("latin1"), shape.decode("latin1"), content)
+
+
+class _Nobody:
+    """A server that takes decisions as the real one does, for four clients."""
+
+    def _take(self, client: int) -> None:
+        if not 0 <= client < 4:
+            raise FlockwiseError(f"client = {client}: must lie between 0 and 3")
+
+    release = confirm = quarantine = _take
+
+
+def wishes() -> list[bytes]:
+    whole()  # made before anything is watched
+    return [b'{"action": "release", "client": 1}', b'{"action": "quarantine", "client": 3}']
+
+
+@decoder("request to a run", wishes, quick=300)
+def _(data: bytes, folder: Path) -> object:
+    path = placed(folder)
+    (path / "requests").mkdir(exist_ok=True)
+    (path / "requests" / "1.json").write_bytes(data)
+    return pending(path), apply_requests(path, _Nobody())  # type: ignore[arg-type]
+
+
+@decoder("notes on clients", lambda: [json.dumps([{"town": "Pau"}, {}]).encode()], refuses=(RunError,))
+def _(data: bytes, folder: Path) -> object:
+    return read_notes(data.decode("utf-8", "replace"))

@@ -1,0 +1,53 @@
+"""The page of promises is what is on record, and its rows name tests that exist."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HERE = ROOT / "benchmarks" / "reliability"
+
+
+@pytest.fixture(autouse=True)
+def _beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(HERE))
+
+
+def test_the_page_is_made_from_what_is_on_record() -> None:
+    from page import page
+
+    assert page() == (ROOT / "docs" / "reliability.md").read_text(), "run benchmarks/reliability/page.py"
+
+
+def test_the_tests_of_every_row_exist() -> None:
+    from run import rows
+
+    assert len(rows()) == 32
+    for row in rows():
+        for name in row["tests"]:
+            path, _, test = name.partition("::")
+            assert (ROOT / path).exists(), name
+            assert not test or f"def {test}(" in (ROOT / path).read_text(), name
+
+
+def test_a_mutant_is_one_change() -> None:
+    from mutants import mutants
+
+    source = "def f(a, b):\n    if a < b and not a:\n        return a + 1\n    return None\n"
+    found = {mutant.name for mutant in mutants(source)}
+    assert {"a < b -> a <= b", "a < b -> a >= b", "not a -> a", "a + 1 -> a - 1", "1 -> 2"} <= found
+    assert "a < b and (not a) -> a < b or not a" in found and "return a + 1 -> return None" in found
+
+
+def test_a_mutant_reaches_whoever_has_taken_the_function() -> None:
+    """In a process of its own: the module stays changed."""
+    program = (
+        "import sys, ast; sys.path[:0] = sys.argv[1:]\n"
+        "from grafting import graft\nfrom flockwise.kernels import parallel\n"
+        "from flockwise.kernels.columns import blocks\nbefore = blocks(5, 2)\n"
+        "source = open(parallel.__file__).read().replace('range(0, size, block)', 'range(1, size, block)')\n"
+        "graft(parallel, ast.parse(source))\nassert before[0].start == 0 and blocks(5, 2)[0].start == 1\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(HERE)], check=True)

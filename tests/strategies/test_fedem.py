@@ -1,0 +1,81 @@
+"""FedEM: models that all share, in a mix that is each client's own."""
+
+import numpy as np
+import pytest
+import torch
+from tests.strategies.playing import play
+from torch.nn import functional
+
+from flockwise.errors import FlockwiseError
+from flockwise.models import build
+
+MIXED = {"name": "mixture", "parts": 2, "of": {"name": "mlp", "hidden": 30}}
+TURNED = {"name": "rotation", "clients": 8, "groups": 2}
+SWAPPED = {"name": "label_swap", "clients": 8, "groups": 2}
+FAST = {"epochs": 3, "batch_size": 10, "learning_rate": 0.3}
+
+
+def shares_of(game):
+    """Each client's shares, as it keeps them."""
+    powers = np.exp(game.parts.engine.kept()["own"])
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def test_a_mixtures_cross_entropy_is_the_likelihood_of_the_mix():
+    model = build("mixture", (1, 8, 8), 10, seed=3, parts=3, of="softmax")
+    with torch.no_grad():
+        model.mix.shares.copy_(torch.tensor([0.5, -1.0, 2.0]))
+    x, y = torch.rand(7, 1, 8, 8), torch.arange(7)
+    shares = torch.softmax(model.mix.shares, 0)
+    mixed = sum(s * torch.softmax(part(x), 1) for s, part in zip(shares, model.parts, strict=True))
+    expected = -torch.log(mixed[torch.arange(7), y]).mean()
+    torch.testing.assert_close(functional.cross_entropy(model(x), y), expected)
+
+
+def test_the_shares_are_the_mean_responsibilities_of_the_authors_code():
+    from flockwise.stages.own_mix import OwnMix
+
+    game = play(
+        rounds=1, split=TURNED, model=MIXED, training={**FAST, "batch_size": 1000}, strategy={"name": "fedem"}
+    )
+    work = game.parts.work
+    model, (x, y) = work.first.copy(), work.data(3, "train", 1)
+    work.travel.layout.write(work.module, model)
+    with torch.no_grad():
+        images, labels = torch.from_numpy(x).permute(0, 3, 1, 2), torch.from_numpy(y)
+        losses = torch.stack(
+            [functional.cross_entropy(part(images), labels, reduction="none") for part in work.module.parts]
+        )
+        weights = torch.full((2,), 0.5)
+        responsible = functional.softmax(
+            torch.log(weights) - losses.T, dim=1
+        ).T  # client.py, update_sample_weights
+        expected = responsible.mean(dim=1)  # update_learners_weights
+    trained, _, _ = OwnMix().train(local_training(work, x, y), model, np.zeros(0, np.float32))
+    told = torch.softmax(torch.from_numpy(trained[-2:]), 0)
+    torch.testing.assert_close(told, expected, rtol=1e-4, atol=1e-5)
+
+
+def local_training(work, x, y):
+    from flockwise.engine.local_training import ClientTraining
+
+    return ClientTraining(work._trainers, work.recipe, 1, x, y, np.random.default_rng(0))
+
+
+def test_kinds_of_clients_mix_the_models_differently():
+    game = play(rounds=25, split=SWAPPED, model=MIXED, training=FAST, strategy={"name": "fedem"})
+    first, second = (shares_of(game)[game.truth == kind, 0] for kind in (0, 1))
+    assert first.min() > second.max() + 0.3 or second.min() > first.max() + 0.3
+
+
+def test_a_model_without_shares_is_refused_in_a_line():
+    with pytest.raises(
+        FlockwiseError, match=r"this model has none; choose one that has, such as model\.name = 'mixture'"
+    ):
+        play(rounds=1, strategy={"name": "fedem"})
+
+
+@pytest.mark.parametrize("of", ["mixture", "nobody", {"hidden": 3}])
+def test_a_mixture_of_nothing_known_is_refused(of):
+    with pytest.raises(FlockwiseError, match="must be the name of another model"):
+        build("mixture", (1, 8, 8), 10, seed=0, of=of)
