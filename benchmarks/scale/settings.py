@@ -15,7 +15,7 @@ TRIED = ((20, 1), (50, 1), (100, 1), (200, 1), (50, 5), (100, 5))  # samples of 
 
 def found(samples: int, epochs: int, clients: int, seed: int) -> dict[str, float]:
     """One round of everybody, and the flocks that are found then."""
-    federation = fw.splits.swap_and_turn(
+    federation = fw.splits.kinds(
         fw.data.mnist(), clients=clients, seed=seed, swaps=5, turns=4, samples=samples, validation=0.1, test=10,
         shared=True,
     )  # fmt: skip

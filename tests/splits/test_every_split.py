@@ -38,7 +38,6 @@ OWN = {  # options to vary; a split that is not here is tried with its defaults
     "label_swap": {"groups": st.integers(1, 2)},
     "kinds": {"swaps": st.just(1), "turns": st.integers(1, 3)},
     "rotation": {"groups": st.integers(1, 3)},
-    "swap_and_turn": {"swaps": st.integers(1, 2), "turns": st.just(1)},
     "dirichlet": {
         "alpha": st.floats(0.01, 100.0),
         "sizes": st.sampled_from(["natural", "equal", "lognormal", "zipf"]),

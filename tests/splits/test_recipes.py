@@ -11,13 +11,13 @@ from flockwise.data.fingerprint import fingerprint_of_all
 from flockwise.data.recipes import Recipes
 from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.errors import InputError
-from flockwise.splits import feature_shift, iid, label_swap, quantity, rotation, swap_and_turn
+from flockwise.splits import feature_shift, iid, kinds, label_swap, quantity, rotation
 
-SHARING = (iid, label_swap, rotation, feature_shift, swap_and_turn)
+SHARING = (iid, label_swap, rotation, feature_shift, kinds)
 
 
 def many(clients: int = 30_000, **options: object) -> Federation:
-    return swap_and_turn(digits(), clients=clients, swaps=5, turns=4, samples=20, shared=True, **options)
+    return kinds(digits(), clients=clients, swaps=5, turns=4, samples=20, shared=True, **options)
 
 
 @pytest.mark.parametrize("split", [*SHARING, quantity], ids=lambda split: split.name)
@@ -57,7 +57,7 @@ def test_a_million_clients_are_there_at_once_and_take_little_memory() -> None:
     data = digits()
     tracemalloc.start()
     started = time.process_time()
-    federation = swap_and_turn(data, clients=1_000_000, swaps=5, turns=4, samples=50, shared=True)
+    federation = kinds(data, clients=1_000_000, swaps=5, turns=4, samples=50, shared=True)
     assert federation.groups.max() == 19 and federation.sizes().sum() == 45_000_000
     assert len(federation.shards[999_999].train) == 45
     assert time.process_time() - started < 5

@@ -1,8 +1,8 @@
 """Kinds of clients that differ in the names of two classes, in how images are turned, or in both; some may be rare.
 
 Label swaps change what labels mean and turns change what features look like; federations in the wild have both at once.
-Kind g swaps the labels of pair g mod `swaps` (none for the first) and turns its images g div `swaps` times. `swap_and_turn`
-is for many kinds of one size.
+Kind g swaps the labels of pair g mod `swaps` (none for the first) and turns its images g div `swaps` times:
+many kinds from few ways to differ.
 """
 
 from collections.abc import Sequence
