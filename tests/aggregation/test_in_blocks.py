@@ -28,7 +28,9 @@ class Watched:
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(stored, "BLOCK_BYTES", 4 * 64 * 251)  # 64 columns of 251 rows, 5 rows of 3,001 columns
+    monkeypatch.setattr(
+        stored, "BLOCK_BYTES", 4 * 64 * 251
+    )  # 64 columns of 251 rows, 5 rows of 3,001 columns
 
 
 def called(name, updates):

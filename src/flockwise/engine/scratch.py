@@ -3,6 +3,7 @@
 import contextlib
 import os
 import tempfile
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +27,14 @@ class Scratch:
     def __init__(self, rows: int, columns: int) -> None:
         handle, path = tempfile.mkstemp(prefix="flockwise-", dir=folder_for(4 * rows * columns))
         os.unlink(path)
-        self._file = os.fdopen(handle, "r+b", buffering=0)  # closed, and gone, with this object
-        self._handle, self._columns = handle, columns
+        weakref.finalize(self, os.close, handle)  # its room on disk is free again with this object
         os.truncate(handle, 4 * rows * columns)
-        self.rows = StoredRows(self, np.arange(rows), columns)
+        self._handle, self._rows, self._columns = handle, rows, columns
+
+    @property
+    def rows(self) -> StoredRows:
+        """What is written, to be read in blocks."""
+        return StoredRows(self, np.arange(self._rows), self._columns)
 
     def write(self, places: list[int], updates: Updates) -> None:
         """Put a row of updates into each place."""
