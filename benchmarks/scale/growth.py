@@ -5,8 +5,8 @@
 
 Each cell is one step for so many clients and parameters, once: processor seconds of this process (other work on the machine
 changes them little, the clock much), and the most memory it took beside its input. A cell is left out if its input is above
-the limit, or if the cell with fewer clients or parameters says that it would take too long. Cells in the file stay, and those
-of the files it goes on from (`--after`) are not measured again.
+the limit, or if the cell with fewer clients or parameters says that it would take too long. Cells in the file stay, and
+those of the files it goes on from (`--after`) are not measured again.
 """
 
 import argparse

@@ -55,7 +55,8 @@ def streaming(found: dict[str, Cell]) -> str:
 def newcomers(before: dict[str, list[Cell]], after: dict[str, list[Cell]]) -> str:
     """A row for each setting and way."""
     lines = [
-        "| samples to validate on | newcomers find their flock by | in the right one | ARI when flocks are found | at the end | accuracy |",
+        "| samples to validate on | newcomers find their flock by | in the right one | ARI when flocks are found "
+        "| at the end | accuracy |",
         "|---|---|---|---|---|---|",
     ]
     for setting in after:
@@ -78,8 +79,8 @@ def report(found: Cell) -> str:
         "|---|---|",
         f"| size; record | {found['report_bytes'] / 1e6:.1f} MB; {found['record_bytes'] / 1e6:.1f} MB |",
         f"| processor time of the page until it is ready, median of {openings} | {middle['cpu']:.2f} s |",
-        f"| by the clock, with a load of {np.mean(list(machine.values())[1:]):.0f} for {machine['cores']} cores: first paint, "
-        f"content, ready | {middle['paint']:.1f} s, {middle['content']:.1f} s, {middle['ready']:.1f} s |",
+        f"| by the clock, with a load of {np.mean(list(machine.values())[1:]):.0f} for {machine['cores']} cores: "
+        f"first paint, content, ready | {middle['paint']:.1f} s, {middle['content']:.1f} s, {middle['ready']:.1f} s |",
     ]
     return "\n".join(lines)
 
