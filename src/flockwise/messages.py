@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from flockwise.kernels.stored import Matrix
 from flockwise.types import Clients, Models, Updates, Vector
 
 ROOT = -1  # the server's own clean data, addressed like a client where a method needs it
@@ -80,7 +81,7 @@ class Replies:
 
     round: int
     clients: Clients
-    updates: Updates
+    updates: Matrix  # on disk where a round is too large for memory
     samples: np.ndarray  # (clients,) int64
     chosen: np.ndarray  # (clients,) which of the models it was offered each client trained
     losses: np.ndarray  # (clients,) float64
@@ -102,7 +103,7 @@ class Replies:
 
     def with_updates(self, rows: np.ndarray, updates: Updates) -> "Replies":
         """The same replies with the updates of some rows replaced."""
-        changed = self.updates.copy()
+        changed = np.array(self.updates)
         changed[rows] = updates
         return replace(self, updates=changed)
 

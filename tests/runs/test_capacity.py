@@ -90,8 +90,9 @@ def test_a_round_whose_updates_do_not_fit_is_refused_with_a_fraction_that_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(capacity, "free_memory", lambda: 10**9)
-    capacity.refuse_large_round(10_000, 7_850, 0.01)
+    capacity.refuse_large_round(10_000, 7_850, 0.01, "krum needs all of them at once")
     with pytest.raises(
-        ConfigError, match=r"^sampling.fraction = 0.1: the updates of 100000 clients .* at most 0.03"
+        ConfigError, match=r"^sampling.fraction = 0.1: .* 100000 clients .* krum needs .* at most 0.03"
     ):
-        capacity.refuse_large_round(100_000, 7_850, 0.1)
+        capacity.refuse_large_round(100_000, 7_850, 0.1, "krum needs all of them at once")
+    capacity.refuse_large_round(100_000, 7_850, 0.1, "")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from flockwise.aggregation.rule import pre_aggregation
-from flockwise.kernels.checks import as_count, as_updates, refuse_not_finite
+from flockwise.kernels.checks import as_count, as_rows, refuse_not_finite
 from flockwise.kernels.combine import weighted_sum
 from flockwise.kernels.order import content_order
 from flockwise.options import Count
@@ -31,6 +31,7 @@ def _buckets(count: int, s: int = 2, **options: Any) -> int:
     translates=False,  # which updates share a bucket depends on what they hold
     scales=False,
     exact_order=True,
+    in_blocks=True,
 )
 def bucketing(
     updates: Any, s: Annotated[Count, "updates in a bucket"] = 2, seed: int | np.random.Generator = 0
@@ -39,7 +40,7 @@ def bucketing(
 
     The buckets depend on the seed and on what the updates hold, not on the order of clients.
     """
-    rows = as_updates(updates)
+    rows = as_rows(updates)
     size = as_count(s, "s", 1)
     random = seed if isinstance(seed, np.random.Generator) else generator(seed, "bucketing")
     refuse_not_finite(rows)

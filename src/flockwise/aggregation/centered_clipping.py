@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.aggregation.rule import majority, rule
-from flockwise.kernels.checks import as_count, as_radius, as_updates, as_vector
+from flockwise.kernels.checks import as_count, as_radius, as_rows, as_vector
 from flockwise.kernels.combine import squared_lengths, weighted_sum
 from flockwise.options import Count, NonNegative
 from flockwise.types import Vector
@@ -27,6 +27,7 @@ Radius = Annotated[NonNegative, "longest allowed length"]
     translates=False,
     scales=False,
     bounded=True,
+    in_blocks=True,
 )
 def centered_clipping(
     updates: Any, radius: Radius, start: Any = None, steps: Annotated[Count, "iterations"] = 3
@@ -35,7 +36,7 @@ def centered_clipping(
 
     `start` is zero if not given: the updates then count as they are.
     """
-    rows = as_updates(updates)
+    rows = as_rows(updates)
     limit = as_radius(radius)
     center = None if start is None else as_vector(start, rows.shape[1], "start")
     for _ in range(as_count(steps, "steps", 1)):

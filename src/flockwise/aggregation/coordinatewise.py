@@ -11,7 +11,7 @@ from pydantic import Field
 
 from flockwise.aggregation.rule import majority, rule
 from flockwise.errors import InputError
-from flockwise.kernels.checks import as_updates
+from flockwise.kernels.checks import as_rows
 from flockwise.kernels.columns import middle_mean
 from flockwise.types import Vector
 
@@ -23,11 +23,12 @@ from flockwise.types import Vector
     cost="a sort of each coordinate, K log K d",
     minimum=majority,
     bounded=True,
+    in_blocks=True,
     exact_order=True,
 )
 def median(updates: Any) -> Vector:
     """The median of every coordinate; the mean of the middle two for an even number of clients."""
-    rows = as_updates(updates)
+    rows = as_rows(updates)
     return middle_mean(rows, (len(rows) - 1) // 2)
 
 
@@ -45,6 +46,7 @@ def _trimmed(f: int = 0, trim: float = 0.1, **options: Any) -> int:
     minimum=_trimmed,
     example={"trim": 0.2},
     bounded=True,
+    in_blocks=True,
     mean_with={"trim": 0.0},
 )
 def trimmed_mean(
@@ -55,7 +57,7 @@ def trimmed_mean(
     `trim` is the fraction dropped at each end, rounded down: 0.1 drops 1 of 10 clients at the bottom and 1
     at the top, which papers that count both ends call 20 %.
     """
-    rows = as_updates(updates)
+    rows = as_rows(updates)
     return middle_mean(rows, trimmed_count(len(rows), trim))
 
 

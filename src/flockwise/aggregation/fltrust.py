@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flockwise.aggregation.rule import rule
-from flockwise.kernels.checks import as_updates, as_vector
+from flockwise.kernels.checks import as_rows, as_vector
 from flockwise.kernels.combine import dots, squared_lengths, weighted_sum
 from flockwise.types import Vector
 
@@ -23,13 +23,14 @@ from flockwise.types import Vector
     scales=False,
     within=False,
     bounded=True,
+    in_blocks=True,
 )
 def fltrust(updates: Any, root: Any) -> Vector:
     """The mean of the updates scaled to the root's length, weighted by their cosine with it where positive.
 
     Zero if nobody points the root's way (nobody is trusted) or the root is zero. A zero update has no trust.
     """
-    rows = as_updates(updates)
+    rows = as_rows(updates)
     direction = as_vector(root, rows.shape[1], "root")
     lengths = np.sqrt(squared_lengths(rows))
     root_length = float(np.sqrt(squared_lengths(direction[None, :])[0]))

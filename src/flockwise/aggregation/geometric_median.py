@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.aggregation.rule import majority, rule
-from flockwise.kernels.checks import as_count, as_updates, as_weights
+from flockwise.kernels.checks import as_count, as_rows, as_weights
 from flockwise.kernels.combine import squared_lengths, weighted_sum
 from flockwise.kernels.gram import direct_distances, gram, squared_distances
+from flockwise.kernels.stored import Matrix, StoredRows
 from flockwise.options import Count, NonNegative
-from flockwise.types import Square, Updates, Vector, Weights
+from flockwise.types import Square, Vector, Weights
 
 # Up to here all pairwise distances cost less than the few passes over the updates that they replace.
 PAIRWISE = 200
@@ -28,6 +29,7 @@ PAIRWISE = 200
     cost="K^2 d",
     minimum=majority,
     bounded=True,
+    in_blocks=True,
 )
 def geometric_median(
     updates: Any,
@@ -40,10 +42,10 @@ def geometric_median(
     Where the median is not unique (two clients of equal weight), a point between them: the mean for two.
     An update that holds half of the weight or is optimal itself is returned exactly.
     """
-    rows = as_updates(updates)
+    rows = as_rows(updates)
     shares = as_weights(weights, len(rows))
     as_count(steps, "steps", 1)
-    if len(rows) > PAIRWISE:
+    if len(rows) > PAIRWISE or isinstance(rows, StoredRows):
         return _streamed(rows, shares, steps, tolerance)
     products = gram(rows)
     distances, close = direct_distances(products)
@@ -71,7 +73,7 @@ def _coefficients(products: Square, shares: Weights, steps: int, tolerance: floa
     return coefficients
 
 
-def _streamed(rows: Updates, shares: Weights, steps: int, tolerance: float) -> Vector:
+def _streamed(rows: Matrix, shares: Weights, steps: int, tolerance: float) -> Vector:
     """The same iteration with a pass over the updates for each step."""
     coefficients = shares
     center = weighted_sum(rows, coefficients)

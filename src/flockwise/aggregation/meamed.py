@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flockwise.aggregation.rule import majority, rule
-from flockwise.kernels.checks import as_count, as_updates, need_clients
+from flockwise.kernels.checks import as_count, as_rows, need_clients
 from flockwise.kernels.closest import closest_to_median
 from flockwise.types import Vector
 
@@ -23,11 +23,12 @@ from flockwise.types import Vector
     minimum=majority,
     example={"f": 2},
     bounded=True,
+    in_blocks=True,
     mean_with={"f": 0},
 )
 def meamed(updates: Any, f: int) -> Vector:
     """For every coordinate the mean of the K - f values closest to the median; the lower one of two equally far."""
-    rows = as_updates(updates)
+    rows = as_rows(updates)
     as_count(f, "f", 0)
     need_clients(len(rows), 2 * f + 1, f, "Meamed")
     return closest_to_median(rows, np.arange(len(rows)), len(rows) - f)

@@ -8,7 +8,7 @@ from typing import Any
 
 from flockwise.aggregation.centered_clipping import Radius, clipping_factors
 from flockwise.aggregation.rule import rule
-from flockwise.kernels.checks import as_radius, as_updates
+from flockwise.kernels.checks import as_radius, as_rows
 from flockwise.kernels.combine import squared_lengths, weighted_sum
 from flockwise.types import Vector
 
@@ -21,9 +21,10 @@ from flockwise.types import Vector
     translates=False,
     scales=False,
     bounded=True,
+    in_blocks=True,
 )
 def norm_bound(updates: Any, radius: Radius) -> Vector:
     """The mean of the updates, each shortened to the radius if it is longer."""
-    rows = as_updates(updates)
+    rows = as_rows(updates)
     limit = as_radius(radius)
     return weighted_sum(rows, clipping_factors(squared_lengths(rows), limit) / len(rows))

@@ -18,9 +18,10 @@ from typing import Any, overload
 import numpy as np
 
 from flockwise.errors import ConfigError, PluginError
+from flockwise.kernels.stored import Matrix
 from flockwise.plugins import find, running
 from flockwise.registry import Piece, Registry, config_name, first_parameters
-from flockwise.types import Labels, Updates, Vector, Weights
+from flockwise.types import Labels, Vector, Weights
 
 GIVEN = frozenset({"weights", "f", "root", "seed", "start", "clients", "memory"})
 Memory = Mapping[str, np.ndarray]
@@ -51,7 +52,8 @@ class RulePiece(Piece):
     passes. What these tests hold a rule to, it says itself: `translates` and `scales`, whether moving or scaling all
     updates does so to the result; `within`, that no number of the result leaves the range of the updates' and zero;
     `bounded`, that one client alone cannot pull the result as far as it likes; `exact_order`, that another order of
-    clients gives the same bits and not only the same up to rounding; `mean_with`, options with which it is the mean.
+    clients gives the same bits and not only the same up to rounding; `mean_with`, options with which it is the mean;
+    `in_blocks`, that it reads updates that lie on disk (`kernels/stored.py`) a block at a time, and not all at once.
     """
 
     needs: str = "K >= 1"
@@ -67,6 +69,7 @@ class RulePiece(Piece):
     bounded: bool = False
     exact_order: bool = False
     mean_with: Mapping[str, Any] | None = None
+    in_blocks: bool = False
 
     @cached_property
     def wants(self) -> frozenset[str]:
@@ -155,6 +158,13 @@ class Rule:
         said = ", ".join(f"{name}={value!r}" for name, value in told.items() if value != defaults.get(name))
         return f"{self.name.replace('-', '_')}({said})"
 
+    @property
+    def whole(self) -> str:
+        """Why all updates must be in memory at once; "" if a block at a time will do."""
+        first = (*self.before, self)[0]
+        place = "aggregation.name" if first is self else "aggregation.before"
+        return "" if first.piece.in_blocks else f"{place} = {first.name!r} needs all of them at once"
+
     def strictly(self) -> "Rule":
         """The same, refusing too few clients where it would otherwise go without its guarantee."""
         return replace(self, strict=True)
@@ -169,7 +179,7 @@ class Rule:
         return {"name": self.name, "attackers": self.attackers, "before": before, **dict(self.options)}
 
     def __call__(
-        self, updates: Updates, weights: Weights, everyone: int, *, round: int = 0, seed: int = 0,
+        self, updates: Matrix, weights: Weights, everyone: int, *, round: int = 0, seed: int = 0,
         root: Vector | None = None, clients: Labels | None = None, memory: Memory | None = None,
     ) -> tuple[Vector, Memory]:  # fmt: skip
         """A flock's joint update, and what the rule remembers; `everyone` is the number of all clients."""
@@ -208,7 +218,7 @@ class Rule:
             arguments["strict"] = self.strict
         return arguments
 
-    def _checked(self, joint: Vector, updates: Updates) -> Vector:
+    def _checked(self, joint: Vector, updates: Matrix) -> Vector:
         """Whatever rule it is: a model must not be ruined by what it returns."""
         if joint.shape != updates.shape[1:]:
             raise PluginError(

@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,15 +11,19 @@ import numpy as np
 from flockwise.engine.arena import Arena
 from flockwise.engine.client_work import ClientWork
 from flockwise.engine.pool import Job, Pool
+from flockwise.engine.scratch import Scratch, folder_for
 from flockwise.engine.simulation import Simulation
 from flockwise.kernels.parallel import available_cores
+from flockwise.kernels.stored import Matrix
 from flockwise.messages import Plan, Replies, Scores, Task, is_root
-from flockwise.types import Clients, Rows, Vector
+from flockwise.types import Clients, Rows, Updates, Vector
 
 # Seconds of training below which a plan is carried out in this process: messages to workers would cost more.
 _LIGHT = 0.003
 _LIGHT_TEST = 0.02  # seconds of testing below which this process takes its share instead of waiting
-_AT_ONCE = 1 << 30  # bytes of updates that workers have room for; a larger plan is carried out in parts
+# Bytes of updates of one round that are held in memory. A larger round is carried out in parts, and is on disk.
+AT_ONCE = 1 << 30
+_PART = 128 << 20  # bytes of such a part
 _MUCH = 256 << 20  # bytes of updates; getting memory anew for each round has a price
 
 
@@ -44,7 +48,7 @@ class LocalEngine(Simulation):
         if sys.platform != "linux" or work.device != "cpu":
             self.workers = 1  # forking is not safe there
         # Room for the server's own data too, which may train every model.
-        most = max(_AT_ONCE // (4 * work.travel.size), 16 * self.workers)
+        most = max(AT_ONCE // (4 * work.travel.size), 16 * self.workers)
         self._updates = Arena(min(clients + self._rows, most), work.travel.size, likely=min(clients, most))
         reported = sum(int(np.prod(shape)) for shape in work.report.shapes.values()) if work.report else 0
         self._reports = Arena(len(self._updates.rows), reported, np.float64)
@@ -60,9 +64,8 @@ class LocalEngine(Simulation):
         work = {t.client: self._work.samples(t.client, plan.round) * len(t.models) for t in plan.tasks}
         tasks = sorted(plan.tasks, key=lambda task: (-work[task.client], task.client))
         light = sum(work.values()) * self._pace < _LIGHT
-        room = len(self._updates.rows)
         rows = {client: row for row, client in enumerate(sorted(work))}
-        updates = np.empty((len(tasks), self._updates.rows.shape[1]), dtype=np.float32)
+        updates, put, room = self._place_for(len(tasks))
         reports = np.empty((len(tasks), self._reports.rows.shape[1]))
         answers: dict[int, Job] = {}
         for first in range(0, len(tasks), room):  # as many at once as there is room for
@@ -70,7 +73,8 @@ class LocalEngine(Simulation):
             jobs = [self._job("train", plan, task, slot) for slot, task in enumerate(some)]
             found = [answer for answer in self._run(jobs, light) if answer["samples"]]
             slots, places = [a["slot"] for a in found], [rows[a["client"]] for a in found]
-            updates[places], reports[places] = self._updates.rows[slots], self._reports.rows[slots]
+            put(places, self._updates.rows[slots])
+            reports[places] = self._reports.rows[slots]
             answers |= {answer["client"]: answer for answer in found}
         if updates.nbytes > _MUCH:  # or a round of all clients would be held twice from now on
             self._updates.free(min(len(tasks), room))
@@ -89,6 +93,15 @@ class LocalEngine(Simulation):
             self._origins_of(clients),
             self._reported(reports),
         )  # fmt: skip
+
+    def _place_for(self, clients: int) -> tuple[Matrix, Callable[[list[int], Updates], None], int]:
+        """Where the updates of so many clients go, how they get there, and how many train at a time."""
+        room, size = self._updates.rows.shape
+        if 4 * clients * size <= AT_ONCE or folder_for(4 * clients * size) is None:
+            updates = np.empty((clients, size), dtype=np.float32)
+            return updates, updates.__setitem__, room
+        scratch = Scratch(clients, size)
+        return scratch.rows, scratch.write, min(room, max(_PART // (4 * size), 16 * self.workers))
 
     def _reported(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Reports as columns by name."""

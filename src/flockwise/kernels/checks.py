@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.errors import InputError
+from flockwise.kernels import stored
+from flockwise.kernels.stored import Matrix, StoredRows
 from flockwise.types import Updates, Vector, Weights
 
 
@@ -21,6 +23,13 @@ def as_updates(values: Any, name: str = "updates") -> Updates:
             "for each client"
         )
     return matrix
+
+
+def as_rows(values: Any) -> Matrix:
+    """The same for who reads a block at a time: rows that lie on disk stay there, unless they are no more than a block."""
+    if isinstance(values, StoredRows) and len(values) and values.nbytes > stored.BLOCK_BYTES:
+        return values
+    return as_updates(values)
 
 
 def as_vector(values: Any, size: int, name: str) -> Vector:
@@ -79,7 +88,7 @@ def need_clients(clients: int, needed: int, f: int, rule: str, fix: str = "sampl
         raise InputError(f"f = {f}: {rule} needs at least {needed} clients, got {clients}; lower f or {fix}")
 
 
-def refuse_not_finite(updates: Updates, name: str = "updates") -> None:
+def refuse_not_finite(updates: Matrix, name: str = "updates") -> None:
     """Name the first client with a NaN or Inf, if there is one."""
     for client, row in enumerate(updates):
         finite = np.isfinite(row)

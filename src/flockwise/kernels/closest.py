@@ -5,14 +5,17 @@ from numpy.typing import NDArray
 
 from flockwise.kernels import native
 from flockwise.kernels.columns import NETWORK, each_network_block, each_sorted_block, one_zero
+from flockwise.kernels.stored import Matrix, StoredRows, by_columns
 from flockwise.types import Updates, Vector
 
 
-def closest_to_median(rows: Updates, members: NDArray[np.intp], count: int) -> Vector:
+def closest_to_median(rows: Matrix, members: NDArray[np.intp], count: int) -> Vector:
     """Of these rows, the mean of the `count` values of every column closest to its median; refuses NaN and Inf.
 
     Of two values equally far from the median the lower one is taken.
     """
+    if isinstance(rows, StoredRows):
+        return by_columns(lambda block: closest_to_median(block, members, count), rows)
     compiled = native.closest_mean(rows, members, count)
     if compiled is not None:
         return one_zero(compiled)

@@ -15,6 +15,7 @@ from flockwise.kernels import native
 from flockwise.kernels.checks import refuse_not_finite
 from flockwise.kernels.network import sorted_rows
 from flockwise.kernels.parallel import blocks, each_chunk
+from flockwise.kernels.stored import Matrix, StoredRows, by_columns
 from flockwise.types import Updates, Vector
 
 Members: TypeAlias = NDArray[np.intp] | None
@@ -74,8 +75,10 @@ def each_sorted_block(rows: Updates, reduce: Callable[[Updates], Vector], member
     return one_zero(result)
 
 
-def middle_mean(rows: Updates, cut: int) -> Vector:
+def middle_mean(rows: Matrix, cut: int) -> Vector:
     """The mean of every coordinate without the lowest and the highest `cut` values."""
+    if isinstance(rows, StoredRows):
+        return by_columns(lambda block: middle_mean(block, cut), rows)
     with np.errstate(over="ignore", invalid="ignore"):
         compiled = native.middle_mean(rows, cut)
         result = _middle_mean(rows, cut) if compiled is None else one_zero(compiled)

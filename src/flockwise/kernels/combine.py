@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from flockwise.kernels import native
 from flockwise.kernels.checks import refuse_not_finite
 from flockwise.kernels.parallel import blocks, each_chunk
+from flockwise.kernels.stored import Matrix, StoredRows, by_columns, by_rows
 from flockwise.types import Updates, Vector
 
 BLOCK = 16384
@@ -15,11 +16,13 @@ TILE = 8
 SMALL = 1 << 18  # numbers; below this the plain NumPy call is cheaper than blocks
 
 
-def weighted_sum(rows: Updates, coefficients: Any) -> Vector:
+def weighted_sum(rows: Matrix, coefficients: Any) -> Vector:
     """The sum of coefficient times row; refuses rows that are not finite.
 
     A NaN or Inf anywhere reaches the result, so checking the result is enough.
     """
+    if isinstance(rows, StoredRows):
+        return by_columns(lambda block: weighted_sum(block, coefficients), rows)
     weights = np.ascontiguousarray(coefficients, dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         compiled = native.weighted_sum(rows, weights)
@@ -51,8 +54,10 @@ def _finite(vector: Vector) -> bool:
         return bool(np.isfinite(vector @ vector) or np.isfinite(vector).all())
 
 
-def squared_lengths(rows: Updates, origin: Vector | None = None) -> NDArray[np.float64]:
+def squared_lengths(rows: Matrix, origin: Vector | None = None) -> NDArray[np.float64]:
     """The squared length of each row (minus `origin`); refuses rows that are not finite."""
+    if isinstance(rows, StoredRows):
+        return by_rows(lambda block: squared_lengths(block, origin), rows)
     with np.errstate(over="ignore", invalid="ignore"):
         compiled = native.squared_lengths(rows, origin)
         lengths = _lengths(rows, origin, np.float32) if compiled is None else compiled
@@ -63,8 +68,10 @@ def squared_lengths(rows: Updates, origin: Vector | None = None) -> NDArray[np.f
     return lengths
 
 
-def dots(rows: Updates, vector: Vector) -> NDArray[np.float64]:
+def dots(rows: Matrix, vector: Vector) -> NDArray[np.float64]:
     """The inner product of each row with the vector, summed in float64 over column blocks."""
+    if isinstance(rows, StoredRows):
+        return by_rows(lambda block: dots(block, vector), rows)
     pieces = blocks(rows.shape[1], BLOCK)
     partial = np.empty((len(pieces), len(rows)))
 

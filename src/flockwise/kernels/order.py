@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from flockwise.types import Updates
+from flockwise.kernels.stored import Matrix
 
 SAME = 1e-6  # scores closer than this, relative to the larger, count as a tie
 
@@ -14,13 +14,13 @@ def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.ldexp(np.rint(parts * 2.0**24), powers - 24))
 
 
-def content_order(rows: Updates) -> NDArray[np.intp]:
+def content_order(rows: Matrix) -> NDArray[np.intp]:
     """Indices that sort the rows lexicographically; equal rows keep their order."""
     return _sorted(rows, np.arange(len(rows)))
 
 
 def lowest(
-    scores: NDArray[np.float64], count: int, rows: Updates, members: NDArray[np.intp] | None = None
+    scores: NDArray[np.float64], count: int, rows: Matrix, members: NDArray[np.intp] | None = None
 ) -> NDArray[np.intp]:
     """Indices of the `count` rows with the lowest scores; ties go to the lexicographically smaller row.
 
@@ -41,7 +41,7 @@ def lowest(
     return order[:count]
 
 
-def _sorted(rows: Updates, members: NDArray[np.intp]) -> NDArray[np.intp]:
+def _sorted(rows: Matrix, members: NDArray[np.intp]) -> NDArray[np.intp]:
     """Groups that agree so far wait with the column to go on from; attackers choose how many there are."""
     done: list[NDArray[np.intp]] = []
     waiting = [(members, 0)]
@@ -55,7 +55,7 @@ def _sorted(rows: Updates, members: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.concatenate(done) if done else members
 
 
-def _split(rows: Updates, members: NDArray[np.intp], start: int) -> list[tuple[NDArray[np.intp], int]]:
+def _split(rows: Matrix, members: NDArray[np.intp], start: int) -> list[tuple[NDArray[np.intp], int]]:
     """The members by the first column from `start` on in which they differ, and the column after it."""
     columns = rows.shape[1]
     while len(members) > 1 and start < columns:

@@ -52,8 +52,8 @@ class Adversary:
             return replies  # nobody honest took part this round: nothing to imitate
         everyone = replies.clients[np.concatenate([wolves, sheep])]
         view = View(
-            own=replies.updates[wolves],
-            others=replies.updates[sheep] if "all" in knows else None,
+            own=np.asarray(replies.updates[wolves]),
+            others=np.asarray(replies.updates[sheep]) if "all" in knows else None,
             rule=self.rule if "rule" in knows else None,
             rule_parameters=self.rule_parameters if "rule" in knows else None,
             groups=state.labels[everyone] if "groups" in knows else None,

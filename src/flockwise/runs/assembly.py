@@ -20,7 +20,7 @@ from flockwise.models.initial_models import initial_models
 from flockwise.registry import OWN
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary, choose_attackers
-from flockwise.runs.capacity import refuse_large_round, refuse_too_large
+from flockwise.runs.capacity import kept_whole, refuse_large_round, refuse_too_large
 from flockwise.runs.channel import make_channel
 from flockwise.runs.federating import (
     OwnModel,
@@ -106,7 +106,9 @@ def assemble(
     width = width_for(setting, method.round, federation.clients, work.travel.size)
     refuse_too_large(method, federation.clients, work.travel.size, width)
     asked = math.ceil(config.sampling.fraction * federation.clients)
-    refuse_large_round(asked, work.travel.size, config.sampling.fraction)
+    engine = brought.engine or engine_of(config, directory, data)
+    whole = kept_whole(method, width, adversary.attack if adversary else None, engine)
+    refuse_large_round(asked, work.travel.size, config.sampling.fraction, whole)
     first = first_models(config, work, method, directory, brought.model)
     _finite(work)
     refuse_unknown_tokens(work.module, work.federation.dataset)
@@ -116,7 +118,6 @@ def assemble(
         _same_run(state, work.federation.clients, work.travel.size)
     gate = Gate(work.travel.size, config.gate.max_norm, scoring=setting.scoring)
     server = Server(method, first, work.federation.clients, setting=setting, gate=gate, state=state)
-    engine = brought.engine or engine_of(config, directory, data)
     if not isinstance(engine, Engine):
         engine = engine.open(work, most_models=method.models + work.federation.clients + 64)
     channel = make_channel(config, work.federation.sizes("train"))

@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+from flockwise.attacks import DataAttack, UpdateAttack
+from flockwise.engine import Local, LocalEngine
+from flockwise.engine.scratch import folder_for
 from flockwise.errors import ConfigError
 from flockwise.stages.method import Method
 from flockwise.stages.sketching import LEAST_WIDTH, USUAL_WIDTH
@@ -49,15 +52,31 @@ def refuse_too_large(method: Method, clients: int, parameters: int, sketch: int 
     )
 
 
-def refuse_large_round(clients: int, parameters: int, fraction: float) -> None:
-    """The same of what a round's clients send: all of it is there at once, whatever the rule."""
+def refuse_large_round(clients: int, parameters: int, fraction: float, whole: str) -> None:
+    """The same of what a round's clients send, if all of it must be in memory at once; `whole` says why, or is empty."""
     needed, free = clients * parameters * _NUMBER, free_memory()
-    if free is not None and needed > free:
+    if not whole and folder_for(needed) is None:
+        whole = "no disk has room for them (TMPDIR may name another)"
+    if free is not None and needed > free and whole:
         fits = fraction * free / needed
         raise ConfigError(
             f"sampling.fraction = {fraction:g}: the updates of {clients} clients a round take {in_words(needed)} of memory, "
-            f"and {in_words(free)} are free; choose at most {fits:.1g}, or a smaller model"
+            f"{in_words(free)} are free, and {whole}; choose at most {fits:.1g}, a smaller model, or what works in blocks "
+            "(docs/million.md)"
         )
+
+
+def kept_whole(
+    method: Method, sketch: int | None, attack: UpdateAttack | DataAttack | None, engine: object
+) -> str:
+    """Why the updates of a round must all be in memory at once; "" if the run can do with a block of them."""
+    if not isinstance(engine, Local | LocalEngine):
+        return "only the local engine puts them on disk"
+    if attack is not None and attack.craft is not None:
+        return f"attack.name = {attack.name!r} looks at all of them at once"
+    if method.round.compares and sketch is None:
+        return "clients are compared on whole updates"
+    return method.round.whole
 
 
 def free_memory() -> int | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -51,18 +51,19 @@ def average(rule: Rule) -> Stage:
             models[flock] = moved(models[flock], joint)
         return round.to(replace(round.state, models=models))
 
-    return stage("average", run, [REPLIES], wants_root="root" in rule.piece.wants, holds=_held(rule))
+    return stage("average", run, [REPLIES], **_asked(rule))
 
 
 def _restarted(round: Round) -> Round:
     state = round.state
     if state.flocks <= 1:
         return round
-    return round.to(replace(state, models=np.repeat(round.replies.sent[:1], len(state.models), axis=0)))
+    sent = round.replies.models[round.replies.rows[:1]]
+    return round.to(replace(state, models=np.repeat(sent, len(state.models), axis=0)))
 
 
 # Every flock goes on from the one model that all clients trained, once there are several flocks.
-restart_from_sent = stage("restart from the model that was sent", _restarted, [REPLIES])
+restart_from_sent = stage("restart from the model that was sent", _restarted, [REPLIES], whole="")
 
 
 def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait: bool = True) -> Stage:
@@ -89,7 +90,7 @@ def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait
         models[0] = moved(models[0], (shares / shares.sum()) @ np.stack(joints).astype(np.float64))
         return round.to(replace(round.state, models=models))
 
-    return stage("average groups", run, [REPLIES], wants_root="root" in rule.piece.wants, holds=_held(rule))
+    return stage("average groups", run, [REPLIES], **_asked(rule))
 
 
 def average_known(
@@ -130,10 +131,11 @@ def one_model_goes_on(state: State, labels: Labels) -> Models:
     return np.repeat(state.models[:1], max(int(labels.max(initial=0)) + 1, len(state.models)), axis=0)
 
 
-def _held(rule: Rule) -> Holds:
-    """A rule that remembers single clients holds a row for each; so does a step before it."""
+def _asked(rule: Rule) -> dict[str, Any]:
+    """What a stage needs for its rule. One that remembers single clients holds a row for each; so does a step before it."""
     pieces = (rule.piece, *(step.piece for step in rule.before))
-    return Holds(rows=sum({"clients", "memory"} <= piece.wants for piece in pieces))
+    held = Holds(rows=sum({"clients", "memory"} <= piece.wants for piece in pieces))
+    return {"wants_root": "root" in rule.piece.wants, "holds": held, "whole": rule.whole}
 
 
 def _joint(round: Round, rule: Rule, mine: Batch, flock: int) -> tuple[Round, Vector]:
@@ -144,7 +146,7 @@ def _joint(round: Round, rule: Rule, mine: Batch, flock: int) -> tuple[Round, Ve
     root = round.roots.get(int(mine.rows[0])) if round.roots else None
     weights = believed(mine.weights, round.setting.weight_cap)
     joint, kept = rule(
-        mine.updates, weights, state.clients, round=round.number, seed=round.setting.seed, root=root,
+        mine.replies.updates, weights, state.clients, round=round.number, seed=round.setting.seed, root=root,
         clients=mine.clients, memory=memory.of(flock),
     )  # fmt: skip
     if not kept:

@@ -30,15 +30,15 @@ class Batch:
 
     @property
     def updates(self) -> Updates:
-        """(clients, parameters)"""
-        return self.replies.updates
+        """(clients, parameters), read into memory where they lie on disk; `replies.updates` is for who does with a block."""
+        return np.asarray(self.replies.updates)
 
     @property
     def sent(self) -> Models:
         """The model each client was sent."""
         if len(self.rows) and (self.rows == self.rows[0]).all():
             # Where all got the same model it is not copied for each: a hundred large ones are gigabytes.
-            return np.broadcast_to(self.models[self.rows[0]], self.updates.shape)
+            return np.broadcast_to(self.models[self.rows[0]], self.replies.updates.shape)
         return self.models[self.rows]
 
     def of(self, which: np.ndarray) -> "Batch":

@@ -26,7 +26,7 @@ def _remembered(round: Round) -> Round:
     return round.to(_CLAIMS.put(round.state, Claims(samples)))
 
 
-remember_claims = stage("remember claims", _remembered, [REPLIES], [_CLAIMS])
+remember_claims = stage("remember claims", _remembered, [REPLIES], [_CLAIMS], whole="")
 
 
 def by_claims(round: Round, clients: Clients) -> Weights:

@@ -143,7 +143,7 @@ class LatestUpdates:
             return round.to(_UPDATES.put(_SKETCHES.drop(state), memory))
 
         held = Holds(rows=1, squares=1, sketched=1)
-        return stage("remember updates", run, [REPLIES], [_UPDATES], holds=held, compares=True)
+        return stage("remember updates", run, [REPLIES], [_UPDATES], holds=held, compares=True, whole="")
 
     def known(self, round: Round) -> Known:
         """Every free client with an update that is not too old."""

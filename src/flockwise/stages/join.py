@@ -36,4 +36,4 @@ def join_nearest(evidence: Source, measure: Measure) -> Stage:
         ]
         return round.noted(events=told).to(replace(state, labels=labels))
 
-    return stage("join the nearest", run, [REPLIES, *evidence.needs])
+    return stage("join the nearest", run, [REPLIES, *evidence.needs], whole="")

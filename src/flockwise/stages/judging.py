@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
+from flockwise.kernels.stored import by_rows
 from flockwise.messages import ROOT, Event, Scores
 from flockwise.options import Natural
 from flockwise.rng import generator
@@ -18,7 +20,7 @@ from flockwise.stages.regroup import all_go_on, split_flocks
 from flockwise.stages.schedule import FOUND, Schedule
 from flockwise.stages.stage import Remark, Round, Stage, Steps, ask, nothing
 from flockwise.stages.state import QUARANTINED, UNPLACED, State, flocks_in
-from flockwise.types import Clients
+from flockwise.types import Clients, Updates
 
 MOST_WITNESSES = 1000  # members of a flock that a judge asks
 
@@ -198,7 +200,11 @@ def _against(round: Round, members: np.ndarray) -> np.ndarray:
     here, now = round.start.labels[round.batch.clients], round.state.labels[round.batch.clients]
     for flock in flocks_in(here[here == now]):
         rows = np.flatnonzero((here == flock) & (now == flock))
-        updates = round.batch.updates[rows].astype(np.float64)
         moved = round.state.models[flock].astype(np.float64) - round.start.models[flock]
-        against[round.batch.clients[rows]] = updates @ moved < 0
+        along = by_rows(partial(_along, moved), round.batch.replies.updates[rows])
+        against[round.batch.clients[rows]] = along < 0
     return np.asarray(against & members)
+
+
+def _along(moved: np.ndarray, updates: Updates) -> np.ndarray:
+    return np.asarray(updates.astype(np.float64) @ moved)

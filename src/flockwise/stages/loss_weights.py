@@ -69,7 +69,7 @@ class LossWeights:
                     self._take(held, batch.clients[rows], members, usual / usual.sum())
             return round.to(_WEIGHED.put(state, held))
 
-        return stage("weigh losses", run, [REPLIES], [_WEIGHED])
+        return stage("weigh losses", run, [REPLIES], [_WEIGHED], whole="")
 
     def _take(self, held: Weighed, drawn: np.ndarray, members: np.ndarray, usual: np.ndarray) -> None:
         new, block = len(drawn) / len(members), np.ix_(drawn, drawn)

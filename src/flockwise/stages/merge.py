@@ -97,4 +97,4 @@ def pull_together(share: float) -> Stage:
         models[alive] = (models[alive].astype(np.float64) * (1 - share) + share * mean).astype(np.float32)
         return round.to(replace(state, models=models))
 
-    return stage("pull together", run, [REPLIES])
+    return stage("pull together", run, [REPLIES], whole="")

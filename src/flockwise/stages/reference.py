@@ -38,6 +38,8 @@ class Reference(SendsOne):
         """The stage that keeps the model of this round."""
 
         def run(round: Round) -> Round:
-            return round.to(_KEPT.put(round.state, Kept(np.array(round.replies.sent[0]))))
+            return round.to(
+                _KEPT.put(round.state, Kept(np.array(round.replies.models[round.replies.rows[0]])))
+            )
 
-        return stage("keep the reference", run, [REPLIES], [_KEPT])
+        return stage("keep the reference", run, [REPLIES], [_KEPT], whole="")

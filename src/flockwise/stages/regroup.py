@@ -40,7 +40,7 @@ def find_flocks(
     # (benchmarks/reliability/memory.py).
     return stage(
         "find flocks", run, [REPLIES, *evidence.needs], holds=Holds(squares=8), remarks=[schedule.remark],
-        **_comparing(evidence, grouping),
+        whole="", **_comparing(evidence, grouping),
     )  # fmt: skip
 
 
@@ -126,8 +126,9 @@ def split_flocks(
         return round.noted(facts=told)
 
     return stage(
-        "split flocks", run, [REPLIES, *evidence.needs], remarks=remarks, **_comparing(evidence, grouping)
-    )
+        "split flocks", run, [REPLIES, *evidence.needs], remarks=remarks, whole="",
+        **_comparing(evidence, grouping),
+    )  # fmt: skip
 
 
 def all_go_on(round: Round, flock: int, found: Found, begin: Begin = inherited) -> Round:

@@ -46,12 +46,12 @@ class Restarts(Choice):
     @property
     def keep_score(self) -> Stage:
         """Add this round's training loss to the set at hand; after the last probe, note the best set."""
-        return stage("keep score", self._scored, [REPLIES])
+        return stage("keep score", self._scored, [REPLIES], whole="")
 
     @property
     def spread(self) -> Stage:
         """When the warm start is over, every model is its model with a little noise."""
-        return stage("spread", self._spread, [REPLIES])
+        return stage("spread", self._spread, [REPLIES], whole="")
 
     def _first(self, state: State) -> int:
         tried = _TRIED.get(state)

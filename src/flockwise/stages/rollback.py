@@ -52,7 +52,7 @@ def keep_snapshots(wanted: bool, every: int = 5) -> Stage:
             rounds, models = rounds[::2].copy(), models[::2].copy()
         return round.to(_SNAPSHOTS.put(state, Snapshots(rounds, models)))
 
-    return stage("keep snapshots", run, [REPLIES], [_SNAPSHOTS]) if wanted else nothing
+    return stage("keep snapshots", run, [REPLIES], [_SNAPSHOTS], whole="") if wanted else nothing
 
 
 def roll_back(wanted: bool) -> Stage:

@@ -84,7 +84,7 @@ def server_step(by: ServerStep) -> Stage:
         state = _MOMENTS.put(round.state, Moments(first, second))
         return round.to(replace(state, models=models))
 
-    return stage("server step", run, [REPLIES])
+    return stage("server step", run, [REPLIES], whole="")
 
 
 def _grown(held: Moments | None, shape: tuple[int, ...], tau: float) -> Moments:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from flockwise.errors import ConfigError
 from flockwise.kernels.fold import Fold, fold_of
+from flockwise.kernels.stored import by_rows
 from flockwise.similarity.sketches import Kind
 from flockwise.stages.batch import Batch
 from flockwise.stages.stage import Setting, Stage
@@ -83,4 +84,4 @@ def width_for(setting: Setting, round: Stage, clients: int, parameters: int) -> 
 
 def sketched(batch: Batch, sketcher: Sketcher) -> Updates:
     """The sketches of a round's updates: those taken as they arrived, or taken now."""
-    return sketcher(batch.updates) if batch.sketches is None else batch.sketches
+    return by_rows(sketcher, batch.replies.updates) if batch.sketches is None else batch.sketches

@@ -132,6 +132,7 @@ class Stage:
     remarks: tuple[Remark, ...] = ()
     compares: bool = False  # clients by their updates, whole or sketched
     exact: str = ""  # why it needs whole updates for that, if it does
+    whole: str = ""  # why it needs all updates of a round in memory at once, if it does
 
     def __repr__(self) -> str:
         return self.name
@@ -140,16 +141,28 @@ class Stage:
 def stage(
     name: str, function: Callable[[Round], Round], needs: Sequence[object] = (), gives: Sequence[object] = (),
     wants_root: bool = False, holds: Holds = NOTHING_HELD, remarks: Sequence[Remark] = (), compares: bool = False,
-    exact: str = "",
+    exact: str = "", whole: str | None = None,
 ) -> Stage:  # fmt: skip
-    """A stage that asks clients nothing."""
+    """A stage that asks clients nothing. One that needs replies is taken to need all updates of a round at once unless it
+    says otherwise (`whole=""`): a round that does not fit into memory is refused before it is begun."""
+    if whole is None:
+        whole = f"the stage {name!r} needs all of them at once" if REPLIES in needs else ""
 
     def run(round: Round) -> Steps:
         return function(round)
         yield  # makes it a generator like the others
 
     return Stage(
-        name, run, frozenset(needs), frozenset(gives), wants_root, holds, tuple(remarks), compares, exact
+        name,
+        run,
+        frozenset(needs),
+        frozenset(gives),
+        wants_root,
+        holds,
+        tuple(remarks),
+        compares,
+        exact,
+        whole,
     )
 
 
@@ -178,6 +191,7 @@ def chain(*stages: Stage) -> Stage:
         Holds(*(sum(counts) for counts in zip(NOTHING_HELD, *(each.holds for each in stages), strict=True))),
         tuple(remark for each in stages for remark in each.remarks),
         any(each.compares for each in stages), next((each.exact for each in stages if each.exact), ""),
+        next((each.whole for each in stages if each.whole), ""),
     )  # fmt: skip
 
 
@@ -194,7 +208,7 @@ def when(condition: Callable[[Round], bool], then: Stage, otherwise: Stage = not
         f"when({then.name}, otherwise {otherwise.name})", run, then.needs | otherwise.needs,
         then.gives & otherwise.gives, then.wants_root or otherwise.wants_root,
         Holds(*map(max, then.holds, otherwise.holds)), (*then.remarks, *otherwise.remarks),
-        then.compares or otherwise.compares, then.exact or otherwise.exact,
+        then.compares or otherwise.compares, then.exact or otherwise.exact, then.whole or otherwise.whole,
     )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ class Told:
             table = held.table.changed(batch.clients[chosen], rows=rows[chosen], heard=heard)
             return round.to(_TOLD.put(state, _Told(table)))
 
-        return stage("remember what is told", run, [REPLIES], [_TOLD])
+        return stage("remember what is told", run, [REPLIES], [_TOLD], whole="")
 
     def known(self, round: Round) -> Known:
         """Every free client that has told something."""
