@@ -1,5 +1,6 @@
 """The mutation score of the kernels and the gate: `python benchmarks/reliability/mutate.py [gate] [order ...]`.
 
+Of the C++ kernels ("kernels, C++" and "graphs, C++") each mutant is compiled; a change that the compiler refuses is none.
 Every mutant (see mutants.py) is put into a forked process that has all tests loaded, and the tests run until one fails. What
 no test notices has survived: a test is missing, or the change changes nothing that can be seen, and then it stands
 in equivalent.toml with the reason. Mutants are tried in a seeded random order; what was tried is kept when it is done,
@@ -22,6 +23,7 @@ from typing import Any
 import pytest
 from grafting import graft
 from mutants import Mutant, mutants
+from native_mutants import NativeMutant, NoProgram, native_mutants
 
 from flockwise.rng import generator
 from flockwise.studies.surroundings import surroundings
@@ -46,14 +48,19 @@ TESTS = {
     "parallel": [f"{KERNELS}parallel.py"],
     "calls": [COMPILED],
     "loading": [COMPILED],
+    "fold": [f"{KERNELS}fold.py"],
+    "kernels, C++": [COMPILED, f"{KERNELS}fold.py", PAIRS],
+    "graphs, C++": ["tests/clustering/test_crowd.py"],
 }
+NATIVE = {"kernels, C++": "kernels/native/kernels.cpp", "graphs, C++": "clustering/native/graphs.cpp"}
 FEWER = 5  # times fewer examples
 
 
 def sources() -> dict[str, tuple[Path, list[str]]]:
     """Each file by its name, with the tests that hold it."""
     files = {path.stem: path for path in (SOURCES / "kernels").rglob("*.py")} | {
-        "gate": SOURCES / "server" / "gate.py"
+        "gate": SOURCES / "server" / "gate.py",
+        **{name: SOURCES / path for name, path in NATIVE.items()},
     }
     return {name: (files[name], tests) for name, tests in TESTS.items()}
 
@@ -65,13 +72,12 @@ class Trying:
         """The mutants of this file, so many at most, for as long as this."""
         self.path, self.most, self.until = path, most, time.monotonic() + seconds
         source = path.read_text()
-        self.all = list(mutants(source))
+        self.all: list[Any] = list(mutants(source)) if path.suffix == ".py" else []
         self.kept = KEPT / f"{path.stem}-{hashlib.sha256(source.encode()).hexdigest()[:12]}.jsonl"
 
-    @property
-    def module(self) -> str:
-        """What the file is imported as."""
-        return ".".join(self.path.relative_to(SOURCES.parent).with_suffix("").parts)
+    def graft(self, mutant: Any) -> None:
+        """Put a mutant in the place of what was imported."""
+        graft(sys.modules[".".join(self.path.relative_to(SOURCES.parent).with_suffix("").parts)], mutant.tree)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -102,7 +108,9 @@ class Trying:
         order = generator(0, f"mutants of {self.path.stem}").permutation(len(self.all)).tolist()
         KEPT.mkdir(parents=True, exist_ok=True)
         # What survived is tried again: there may be a test for it by now.
-        for number in [n for n in order[: self.most] if done.get(n, {}).get("fate") != "killed"]:
+        for number in [
+            n for n in order[: self.most] if done.get(n, {}).get("fate") not in ("killed", "no program")
+        ]:
             if time.monotonic() > self.until:
                 break
             fate, by = self._forked(items, self.all[number], limit)
@@ -110,7 +118,9 @@ class Trying:
                 file.write(json.dumps({"mutant": number, "fate": fate, "by": by}) + "\n")
         return True
 
-    def _forked(self, items: list[pytest.Item], mutant: Mutant | None, limit: int) -> tuple[str, Any]:
+    def _forked(
+        self, items: list[pytest.Item], mutant: Mutant | NativeMutant | None, limit: int
+    ) -> tuple[str, Any]:
         """What becomes of a mutant, and which test noticed; without one, what each test costs."""
         reader, writer = os.pipe()
         child = os.fork()
@@ -131,11 +141,13 @@ class Trying:
         fate, by = json.loads(told)
         return fate, by
 
-    def _tried(self, items: list[pytest.Item], mutant: Mutant | None) -> tuple[str, Any]:
+    def _tried(self, items: list[pytest.Item], mutant: Mutant | NativeMutant | None) -> tuple[str, Any]:
         costs = {}
         if mutant is not None:
             try:
-                graft(sys.modules[self.module], mutant.tree)
+                self.graft(mutant)
+            except NoProgram:
+                return "no program", ""
             except BaseException as error:
                 return "killed", f"cannot be imported: {type(error).__name__}"
         for place, item in enumerate(items):
@@ -146,6 +158,33 @@ class Trying:
                 return ("killed" if mutant else "broken"), item.nodeid
             costs[item.nodeid] = time.process_time() - began
         return "survived", costs if mutant is None else ""
+
+
+class TryingNative(Trying):
+    """The same for the C++ of a folder: each mutant is compiled, and takes the place of the library."""
+
+    def __init__(self, path: Path, most: int, seconds: float) -> None:
+        """The mutants of all sources in the folder."""
+        super().__init__(path, most, seconds)
+        self.all = list(native_mutants(path.parent))
+        sources = b"".join(each.read_bytes() for each in sorted(path.parent.glob("*.[hc]*")))
+        self.kept = (
+            KEPT / f"{path.parent.parent.name}-native-{hashlib.sha256(sources).hexdigest()[:12]}.jsonl"
+        )
+
+    def graft(self, mutant: NativeMutant) -> None:
+        """Compile, and hand it out in place of the library."""
+        library = mutant.compiled(self.path.stem, ("-O3",))
+        if self.path.stem == "kernels":
+            from flockwise.kernels.native import loading
+
+            loading.declare(library)
+            loading._kernels = lambda: (library, "")
+        else:
+            from flockwise.clustering import native
+
+            native.load_library = lambda *_: (library, "")
+            native._library.cache_clear()
 
 
 def _reports(item: pytest.Item, following: pytest.Item | None) -> list[pytest.TestReport]:
@@ -163,7 +202,9 @@ def read_kept(path: Path) -> dict[int, dict[str, Any]]:
 def summary(name: str, trying: Trying) -> dict[str, Any]:
     """The score of a file: survivors that change nothing are named with the reason and do not count."""
     reasons = tomllib.loads((HERE / "equivalent.toml").read_text()).get(name, {})
-    done = read_kept(trying.kept)
+    done = {
+        number: found for number, found in read_kept(trying.kept).items() if found["fate"] != "no program"
+    }
     alive = [trying.all[number] for number, found in sorted(done.items()) if found["fate"] == "survived"]
     same = {f"{m.line}: {m.name}": why for m in alive if (why := _reason(reasons, m))}
     missed = [f"{m.line}: {m.name}" for m in alive if not _reason(reasons, m)]
@@ -189,7 +230,7 @@ def main() -> int:
     found = []
     for name in chosen.files or known:
         path, tests = known[name]
-        trying = Trying(path, chosen.most, chosen.seconds)
+        trying = (TryingNative if name in NATIVE else Trying)(path, chosen.most, chosen.seconds)
         child = os.fork()  # each file starts from tests that nothing has touched
         if child == 0:
             os._exit(

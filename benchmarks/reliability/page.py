@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from records import RECORDS, dropout, mutation
+from records import RECORDS, dropout
 from run import ROOT, results, rows
 
 INTRO = """# What is promised, and how often it was tried
@@ -31,7 +31,7 @@ def page() -> str:
     told = f"{reported} of {len(rows())} rows have a count, {whole} of them all of their cases.\n\n"
     head = "| | threat | promise | held | when | not tested here |\n|---|---|---|---|---|---|\n"
     parts = {name: text for name, (_, _, text) in records.items()}
-    later = LATER.format(**parts, mutation=mutation(), dropout=dropout())
+    later = LATER.format(**parts, dropout=dropout())
     return INTRO + told + head + "\n".join(lines) + "\n" + _failures(newest) + "\n" + later
 
 

@@ -80,3 +80,18 @@ def test_no_client_nor_a_simpler_mean_of_them_has_a_smaller_sum_of_distances():
             rows[: clients // 2 + 1] = rows[0]
         best = min(total(point, rows) for point in [*rows, rows.mean(axis=0), np.median(rows, axis=0)])
         assert total(geometric_median(rows), rows) <= best * (1 + 1e-6)
+
+
+def test_no_client_in_a_tight_cluster_has_a_smaller_sum_of_distances(cases):
+    """There the iteration is slow. What is allowed is the rounding of the answer: the sum changes no faster than it."""
+    for case in range(cases.many(100)):
+        rng = np.random.default_rng([2, case])
+        clients, size = int(rng.integers(2, 41)), int(rng.choice([2, 5, 20, 50]))
+        centers = rng.normal(size=(3, size))[rng.integers(0, 3, clients)]
+        rows = (centers + rng.normal(size=(clients, size)) * 10.0 ** rng.uniform(-6, -1)).astype(np.float32)
+        weights = rng.uniform(0.1, 5, clients)
+        weights /= weights.sum()
+        found = geometric_median(rows, weights).astype(np.float64)
+        best = min(sum_of_distances(rows, row, weights) for row in rows)
+        rounding = np.finfo(np.float32).eps * np.linalg.norm(found)
+        assert sum_of_distances(rows, found, weights) <= best * (1 + 1e-12) + rounding, case

@@ -41,6 +41,12 @@ def test_a_truncated_idx_file_is_named(keep: int) -> None:
         read_idx(idx(np.zeros((3, 2, 2), np.uint8))[:keep], "images")
 
 
+def test_an_idx_file_of_nothing_is_refused_whatever_its_other_sizes() -> None:
+    header = struct.pack(">HBB4I", 0, 12, 4, 0x0CE1, 0x040D000C, 0x040D0100, 0)
+    with pytest.raises(DataError, match=r"^images: .*promises nothing at all.*get it again"):
+        read_idx(header, "images")
+
+
 @pytest.mark.parametrize(("pack", "unpack"), [(gzip.compress, gunzip), (lzma.compress, unxz)])
 def test_packed_files_are_unpacked_or_refused(pack, unpack) -> None:  # type: ignore[no-untyped-def]
     content = bytes(range(256)) * 20

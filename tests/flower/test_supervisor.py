@@ -6,6 +6,7 @@ pytest.importorskip("flwr", reason="needs flockwise[flower]")
 
 from flockwise.errors import EngineError
 from flockwise.flower import Flocks, supervise, supervisor
+from flockwise.flower.command import Unreachable
 from flockwise.store import create_run, open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
 
@@ -18,12 +19,12 @@ class FakeSuperLink:
 
     def __init__(self, path, rounds_each=2):
         self.path, self.rounds_each, self.submitted, self.stopped, self.broken = path, rounds_each, 0, [], 0
-        self.says = ""
+        self.says, self.error = "", Unreachable
 
     def __call__(self, command, *words, home=None):
         if self.broken:
             self.broken -= 1
-            raise EngineError("flwr: no connection")
+            raise self.error("flwr: no connection")
         if command == "run":
             self.submitted += 1
             self._work()
@@ -106,11 +107,51 @@ def test_a_superlink_that_does_not_answer_for_a_while_is_waited_for(superlink, m
     assert len(open_run(superlink.path).rounds) == 4
 
 
-def test_a_first_submission_that_fails_is_told_at_once(superlink):
-    superlink.broken = 99
+def test_a_superlink_that_does_not_answer_the_first_submission_is_asked_again(superlink):
+    superlink.broken, said = 3, []
+    assert supervise("app", "local", superlink.path, pause=0.01, say=said.append).state == "finished"
+    waits = [line for line in said if "asked again in" in line]
+    assert [line.rpartition("in ")[2] for line in waits] == ["0.01 s", "0.02 s", "0.04 s"]
+
+
+def test_a_superlink_that_never_answers_ends_with_one_line_after_the_stated_time(superlink):
+    superlink.broken = 999
+    with pytest.raises(
+        EngineError, match=r"^gave up: the SuperLink did not answer for 0.2 s: .*no connection$"
+    ):
+        supervise("app", "local", superlink.path, pause=0.01, patience=0.2)
+    assert 999 - superlink.broken == 5  # 0.01 + 0.02 + 0.04 + 0.08, and no more than fit into the time
+
+
+def test_a_submission_that_fails_for_another_reason_is_told_at_once(superlink):
+    superlink.broken, superlink.error = 99, EngineError
     with pytest.raises(EngineError, match="no connection"):
         supervise("app", "local", superlink.path, pause=0.01)
     assert superlink.broken == 98
+
+
+def test_a_run_that_another_submission_writes_is_seen_through(superlink, monkeypatch):
+    """The SuperLink died when it had taken the first submission: that one runs, and the second finds the lock."""
+    import threading
+
+    def other():
+        with create_run(superlink.path, {"rounds": 1}, {}, CheckpointPolicy(every=1)) as writer:
+            there.set()
+            done.wait(5)
+            writer.commit(1, 0.1, {"participants": 2.0}, {}, [], {})
+            writer.about(state="finished")
+
+    def loses():
+        work.start()
+        there.wait(5)
+
+    there, done, work = threading.Event(), threading.Event(), threading.Thread(target=other)
+    monkeypatch.setattr(superlink, "_work", loses)
+    superlink.says = "finished:failed"
+    threading.Timer(0.8, done.set).start()
+    found = supervise("app", "local", superlink.path, pause=0.01)
+    work.join()
+    assert found.state == "finished" and superlink.submitted == 1
 
 
 def test_a_run_that_ended_without_learning_is_not_submitted_again(superlink, monkeypatch):

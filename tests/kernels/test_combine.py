@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from flockwise.errors import InputError
+from flockwise.kernels import combine
 from flockwise.kernels.combine import BLOCK, SMALL, dots, squared_lengths, weighted_sum
 from flockwise.kernels.gram import cross, direct_distances, gram, squared_distances
 from flockwise.rng import generator
@@ -104,3 +105,26 @@ def test_rows_of_zeros_have_no_length() -> None:
     rows = np.zeros((2, 5), np.float32)
     assert squared_lengths(rows).tolist() == [0, 0] and gram(rows).tolist() == [[0, 0], [0, 0]]
     assert squared_distances(rows).tolist() == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "finite"),
+    [([1.0, 2.0], True), ([1e30, -1e30], True), ([np.nan, 1.0], False), ([-np.inf, 1.0], False)],
+)
+def test_a_sum_is_finite_if_all_its_numbers_are(numbers: list[float], finite: bool) -> None:
+    assert combine._finite(np.array(numbers, np.float32)) is finite
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-10])
+def test_rows_that_float32_can_square_are_not_looked_at_twice(
+    scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def again(rows: np.ndarray) -> None:
+        raise AssertionError("looked at again")
+
+    rows = rows_of((4, 50), scale)
+    monkeypatch.setattr(combine, "refuse_not_finite", again)
+    weighted_sum(rows, np.ones(4))
+    squared_lengths(rows)
+    squared_lengths(rows, np.zeros(50, np.float32))
+    dots(rows, rows.sum(axis=0))

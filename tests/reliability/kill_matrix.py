@@ -4,7 +4,8 @@
 
 A deployment with TLS and keys runs an app of two clinics under `supervise`. What is killed with SIGKILL is started again
 as the units of docs/flower.md would do it (`Restart=always`), and nobody else touches anything. A trial holds if the run
-ends `finished`, with every byte of its final state that of the same app in one process.
+ends `finished`, with every byte of its final state that of the same app in one process. The supervisor itself is started
+once, by nobody again.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -35,7 +36,6 @@ APP = Path(__file__).parents[2] / "examples" / "flower"
 KINDS = ("superlink", "serverapp", "supernode")
 NODES, ROUNDS, WARMUP = 2, 4, 2
 NODE_PAUSE = 15.0  # RestartSec of a node's unit
-RUN_PAUSE = 30.0  # that of the unit of a run, which is started again when its supervisor gives up
 _OPTIONS = json.dumps({"warmup": WARMUP, "quorum": 1.0})
 
 
@@ -114,7 +114,6 @@ class Submitted(threading.Thread):
     said: list[str] = field(default_factory=list)
     found: Run | None = None
     error: BaseException | None = None
-    again: int = 0  # times that the supervisor was started again
 
     def __post_init__(self) -> None:
         super().__init__(daemon=True)
@@ -127,23 +126,12 @@ class Submitted(threading.Thread):
             f'run="{self.path}" strategy="flic" options=\'{_OPTIONS}\' rounds={ROUNDS} timeout=400 '
             f"clients={NODES} evaluate-every=0"
         )
-        for self.again in range(4):
-            try:
-                self.found = supervise(
-                    APP,
-                    "local",
-                    self.path,
-                    run_config=settings,
-                    home=self.deployment.home,
-                    say=self.said.append,
-                )
-                return
-            except EngineError as error:
-                self.error = error
-                time.sleep(RUN_PAUSE)
-            except BaseException as error:
-                self.error = error
-                return
+        try:
+            self.found = supervise(
+                APP, "local", self.path, run_config=settings, home=self.deployment.home, say=self.said.append
+            )
+        except BaseException as error:
+            self.error = error
 
     def rounds(self) -> int:
         try:
@@ -202,7 +190,8 @@ def trial(
         "held": killed and found == expected, "killed": killed, "rounds_closed": closed, "hash": found[:16],
         "seconds": round(time.monotonic() - began, 1), "started_again": list(kept.restarted),
         "submitted": sum(line.startswith("submitted") for line in job.said),
-        "supervisor_again": job.again, "error": "" if job.error is None else str(job.error)[:300],
+        "asked_again": sum("asked again" in line for line in job.said),
+        "error": "" if job.error is None else str(job.error)[:300],
     }  # fmt: skip
 
 
@@ -213,10 +202,16 @@ def _all_online(deployment: Deployment) -> bool:
 
 
 def matrix(
-    kinds: list[str], moments: list[int], of: int, out: Path | None = None, before: Path | None = None
+    kinds: list[str], moments: list[int], of: int, out: Path | None = None, before: Sequence[Path] = ()
 ) -> dict[str, dict[str, object]]:
     """All these trials on one deployment; those in `out` or `before` are not done again."""
-    trials, earlier = _trials(out), _trials(before)
+    trials = _trials(out)
+    earlier = {
+        name: trial
+        for path in before
+        for name, trial in _trials(path).items()
+        if trial["held"] and not trial.get("supervisor_again")  # nobody may start a supervisor again
+    }
     with tempfile.TemporaryDirectory(prefix="flockwise-kills-") as folder:
         root = Path(folder)
         expected = undisturbed(root / "here")
@@ -265,7 +260,9 @@ if __name__ == "__main__":
     parser.add_argument("--only", choices=KINDS, nargs="*", default=list(KINDS))
     parser.add_argument("--some", type=int, nargs="*", help="of the moments, counted from 0")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/flower_kills.json"))
-    parser.add_argument("--after", type=Path, help="a result whose trials are not done again")
+    parser.add_argument(
+        "--after", type=Path, nargs="*", default=[], help="results; what held there is not done again"
+    )
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the deployment is taken down on the way out
     done = matrix(asked.only, asked.some or list(range(asked.moments)), asked.moments, asked.out, asked.after)

@@ -134,10 +134,25 @@ def test_every_file_operation_that_fails_leaves_the_old_content_or_the_new(
 def test_the_auto_policy_spends_a_twentieth_of_the_time() -> None:
     policy = CheckpointPolicy()
     assert policy.due(1)
-    policy.wrote(10.0)
+    policy.wrote(5.0)
     assert not policy.due(2)
-    policy._last -= 300
-    assert policy.due(3)
+    policy._last -= 90
+    assert not policy.due(3)
+    policy._last -= 10
+    assert policy.due(4)
+
+
+@pytest.mark.parametrize(("cost", "lost"), [(0.01, 0.2), (6.0, 120.0), (20.0, 120.0), (60.0, 300.0)])
+def test_a_crash_costs_two_minutes_of_work_at_most_or_five_times_what_a_checkpoint_takes(
+    cost: float, lost: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = 1000.0
+    monkeypatch.setattr("time.perf_counter", lambda: clock)
+    policy = CheckpointPolicy()
+    policy.wrote(cost)
+    for share in (0.5, 0.99, 1.01):
+        clock = 1000.0 + share * lost
+        assert policy.due(2) == (share > 1)
 
 
 def test_environment_that_cannot_be_read_is_empty(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ class Checkpoint(Section):
     """When the state is saved."""
 
     every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
-        "auto", description="rounds, or as often as costs a twentieth of the time"
+        "auto", description="rounds, or as often as costs a twentieth of the time, at least every two minutes"
     )
     keep: int = Field(2, ge=1)
     at: list[int] = Field(default_factory=list, description="rounds to save and keep, to fork from")

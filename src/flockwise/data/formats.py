@@ -69,6 +69,8 @@ def read_idx(content: bytes, name: str) -> NDArray[Any]:
             f"{name}: has {len(content):,} bytes where its header promises {promised:,}; "
             "delete it and get it again"
         )
+    if 0 in shape:  # the other sizes may then be anything, and too large for any array
+        raise DataError(f"{name}: its header promises nothing at all; delete it and get it again")
     values: NDArray[Any] = np.frombuffer(content, kind, offset=start)
     return values.reshape(shape)
 

@@ -29,6 +29,13 @@ PLAIN_TEXT = (
 )
 
 
+_UNREACHABLE = "Connection to the SuperLink is unavailable"  # how Flower says so
+
+
+class Unreachable(EngineError):
+    """The SuperLink did not answer; it may be starting again."""
+
+
 def program(name: str) -> str:
     """The path of one of Flower's programs, beside this Python first."""
     beside = Path(sys.executable).with_name(name)
@@ -61,16 +68,17 @@ def flwr(*words: str, home: Path | None = None, timeout: float = 120.0) -> dict[
         done = subprocess.run(
             command, env=environment(home), capture_output=True, text=True, timeout=timeout, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired as error:
+        raise Unreachable(f"flwr {words[0]}: no answer within {timeout:g} s") from error
+    except OSError as error:
         raise EngineError(f"flwr {words[0]}: {error}") from error
+    kind = Unreachable if _UNREACHABLE in done.stdout + done.stderr else EngineError
     start = done.stdout.find("{")
     try:
         answer: dict[str, Any] = json.loads(done.stdout[start:])
     except ValueError as error:
         told = (done.stderr or done.stdout).strip()[-300:]
-        raise EngineError(
-            f"flwr {words[0]} gave no answer: {told or f'exit code {done.returncode}'}"
-        ) from error
+        raise kind(f"flwr {words[0]} gave no answer: {told or f'exit code {done.returncode}'}") from error
     if answer.get(SUCCESS) is False:
-        raise EngineError(f"flwr {words[0]}: {str(answer.get(ERROR) or answer)[:300]}")
+        raise kind(f"flwr {words[0]}: {str(answer.get(ERROR) or answer)[:300]}")
     return answer

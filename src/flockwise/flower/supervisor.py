@@ -7,33 +7,36 @@ from pathlib import Path
 from typing import Any
 
 from flockwise.errors import EngineError, RunError
-from flockwise.flower.command import DETAILS, PLAIN_TEXT, RUN, RUNS, STATUS, flwr, is_insecure
+from flockwise.flower.command import DETAILS, PLAIN_TEXT, RUN, RUNS, STATUS, Unreachable, flwr, is_insecure
 from flockwise.store import Run, open_run
 from flockwise.terminal import printable
 
 _ENDED = ("finished", "stopped")
-_PATIENCE = 20  # times in a row that a SuperLink may not answer before we give up
+PATIENCE = 300.0  # seconds without an answer of the SuperLink after which we give up
+_LONGEST = 30.0  # seconds between two tries, at most
 _BARREN = 2  # submissions in a row that close no round; the next one would not either
 
 
 def supervise(
     app: str | Path, superlink: str, run: str | Path, *, restarts: int = 5, run_config: str = "",
-    home: Path | None = None, pause: float = 1.0, say: Callable[[str], object] = lambda line: None,
+    home: Path | None = None, pause: float = 1.0, patience: float = PATIENCE,
+    say: Callable[[str], object] = lambda line: None,
 ) -> Run:  # fmt: skip
     """Submit an app with `flwr run` and see it through to the end of its run directory.
 
     `run` is the directory that the app's `Flocks(run=...)` writes; it must be visible from here, that is, on
     the machine of the SuperLink or on a shared disk. The app is submitted again when its ServerApp died or
     failed, at most `restarts` times; not if two submissions in a row closed no round, or a person stopped it.
+    A SuperLink that does not answer is asked again, for `patience` seconds, at longer and longer intervals.
     """
     path, barren = Path(run), 0
     if is_insecure(superlink, home):
         say(PLAIN_TEXT)
     for attempt in range(restarts + 1):
         before = _rounds(path)
-        number = _patiently(lambda: submit(app, superlink, run_config, home), 5 * pause if attempt else None)
+        number = _patiently(lambda: submit(app, superlink, run_config, home), pause, patience, say)
         say(f"submitted as Flower run {number}" + (f" (restart {attempt} of {restarts})" if attempt else ""))
-        ended = _watch(path, superlink, number, home, pause, say)
+        ended = _watch(path, superlink, number, home, pause, patience, say)
         found = _opened(path)
         # The directory may hold an earlier run, which says nothing of how this submission went.
         if found is not None and found.state in _ENDED and ended in (*_ENDED, "finished:completed"):
@@ -87,12 +90,14 @@ def _listed(superlink: str, number: str, home: Path | None) -> dict[str, Any]:
 
 
 def _watch(
-    path: Path, superlink: str, number: str, home: Path | None, pause: float, say: Callable[[str], object]
-) -> str:
-    asked, told, began, unheard = time.monotonic(), 0, False, 0
+    path: Path, superlink: str, number: str, home: Path | None, pause: float, patience: float,
+    say: Callable[[str], object],
+) -> str:  # fmt: skip
+    asked = heard = time.monotonic()
+    told, began = 0, False
     while True:
         time.sleep(pause)
-        found = _opened(path)
+        found, state = _opened(path), ""
         if found is not None:
             state, rounds = found.state, found.rounds.tolist()
             if rounds and rounds[-1] > told:
@@ -104,23 +109,35 @@ def _watch(
         if time.monotonic() - asked >= 15 * pause:
             asked = time.monotonic()
             try:
-                known, unheard = status(superlink, number, home), 0
-            except EngineError:  # the SuperLink may be restarting
-                known, unheard = "", unheard + 1
-                if unheard >= _PATIENCE:
-                    raise
-            if known.startswith("finished"):
+                known, heard = status(superlink, number, home), time.monotonic()
+            except EngineError as error:  # the SuperLink may be restarting
+                known = ""
+                if time.monotonic() - heard >= patience:
+                    raise _gave_up(error, patience) from error
+            # A submission that seemed to fail may have been taken after all: then another run writes the directory,
+            # ours finds it locked and fails, and there is nothing to do but to see that other one through.
+            if known.startswith("finished") and (state != "running" or known == "finished:stopped"):
                 return known
 
 
-def _patiently(ask: Callable[[], str], pause: float | None) -> str:
-    """Ask again while the SuperLink does not answer; at once an error on the first submission (no pause)."""
-    for _ in range(_PATIENCE if pause is not None else 0):
+def _patiently(ask: Callable[[], str], pause: float, patience: float, say: Callable[[str], object]) -> str:
+    """Ask again while the SuperLink does not answer, after twice as long each time; any other error is told at once."""
+    began, wait = time.monotonic(), pause
+    while True:
         try:
             return ask()
-        except EngineError:
-            time.sleep(pause or 0.0)
-    return ask()
+        except Unreachable as error:
+            if time.monotonic() - began + wait > patience:
+                raise _gave_up(error, patience) from error
+            say(f"the SuperLink does not answer; asked again in {wait:g} s")
+            time.sleep(wait)
+            wait = min(2 * wait, _LONGEST)
+
+
+def _gave_up(error: EngineError, patience: float) -> EngineError:
+    return EngineError(
+        f"gave up: the SuperLink did not answer for {patience:g} s: {' '.join(str(error).split())}"
+    )
 
 
 def _rounds(path: Path) -> int:

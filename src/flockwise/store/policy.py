@@ -4,12 +4,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+SHARE = 20  # automatic: a checkpoint costs a twentieth of the time since the last,
+LOST = 120.0  # unless that is more than two minutes of work that a crash would lose,
+LEAST = 5  # and at most a fifth, however long writing takes
+
 
 @dataclass
 class CheckpointPolicy:
-    """Every so many rounds, or "auto": as often as costs at most a twentieth of the time.
+    """Every so many rounds, or "auto": as often as costs a twentieth of the time, but at least every two minutes.
 
-    Rounds between checkpoints are on record but are trained again after a crash, to the same bits. `at`
+    So a crash costs the round under way and at most two minutes of work, or five times what writing a checkpoint takes,
+    if that is more. Rounds between checkpoints are on record but are trained again after a crash, to the same bits. `at`
     names rounds whose checkpoint is always written and kept, to fork from; of the others the last `keep`.
     """
 
@@ -25,7 +30,7 @@ class CheckpointPolicy:
             return True
         if self.every is not None:
             return round % self.every == 0
-        return time.perf_counter() - self._last >= 20 * self._cost
+        return time.perf_counter() - self._last >= min(SHARE * self._cost, max(LOST, LEAST * self._cost))
 
     def wrote(self, seconds: float) -> None:
         """Note what a checkpoint cost."""

@@ -19,6 +19,7 @@ from flockwise.store.columns import decoded
 from flockwise.store.files import digest
 from flockwise.store.requests import apply_requests, pending
 from flockwise.store.schema import COLUMNS
+from tests.reliability.fuzz.one_look import OneLook
 from tests.reliability.fuzz.target import decoder
 from tests.reliability.made import make
 
@@ -32,29 +33,39 @@ def whole() -> dict[str, bytes]:
         return {name: (path / name).read_bytes() for name in names}
 
 
+LOOK = OneLook()
+_there: dict[Path, dict[str, bytes]] = {}  # what lies in a folder; it is not written again
+
+
 def placed(folder: Path, **files: bytes) -> Path:
     """The run with some of its files replaced."""
+    there = _there.setdefault(folder, {})
     for name, content in {**whole(), **{key.replace("_", "."): data for key, data in files.items()}}.items():
-        (folder / name).write_bytes(content)
+        if there.get(name) != content:
+            if name == "run.sqlite":
+                LOOK.forget()
+            (folder / name).write_bytes(content)
+            there[name] = content
     return folder
 
 
 def look(path: Path) -> None:
     """Everything that is shown of a run."""
-    run = open_run(path)
-    _ = (
-        run.damage,
-        run.facts,
-        run.events,
-        run.clients,
-        run.rounds,
-        run.seconds,
-        run.state,
-        run.checkpoints,
-        run.goal,
-    )
-    for name in ("flock", "accuracy"):
-        run.array(name)
+    with LOOK.shared():
+        run = open_run(path)
+        _ = (
+            run.damage,
+            run.facts,
+            run.events,
+            run.clients,
+            run.rounds,
+            run.seconds,
+            run.state,
+            run.checkpoints,
+            run.goal,
+        )
+        for name in ("flock", "accuracy"):
+            run.array(name)
 
 
 @decoder("run.sqlite", lambda: [whole()["run.sqlite"]], quick=150)
@@ -78,6 +89,7 @@ def cells() -> list[bytes]:
 @decoder("values in run.sqlite", cells, quick=200)
 def _(data: bytes, folder: Path) -> object:
     """A whole database, with anything in one of its columns."""
+    _there.pop(folder, None)  # the last input has changed the database
     path, head, value = placed(folder), data[:3].ljust(3, b"\0"), data[3:]
     table, columns = list(COLUMNS.items())[head[0] % len(COLUMNS)]
     kinds = (
@@ -106,9 +118,11 @@ def _number(text: bytes) -> float | int:
 
 @decoder("config.toml of a run", lambda: [whole()["config.toml"]], quick=300)
 def _(data: bytes, folder: Path) -> object:
-    run = open_run(placed(folder, config_toml=data))
-    run.check()
-    return run.config, run.damage
+    path = placed(folder, config_toml=data)
+    with LOOK.shared():
+        run = open_run(path)
+        run.check()
+        return run.config, run.damage
 
 
 @decoder(
@@ -117,8 +131,10 @@ def _(data: bytes, folder: Path) -> object:
     quick=300,
 )
 def _(data: bytes, folder: Path) -> object:
-    run = open_run(placed(folder, environment_json=data))
-    return run.environment, run.damage, samples_on_record(run)
+    path = placed(folder, environment_json=data)
+    with LOOK.shared():
+        run = open_run(path)
+        return run.environment, run.damage, samples_on_record(run)
 
 
 def states() -> list[bytes]:
@@ -169,7 +185,8 @@ def _(data: bytes, folder: Path) -> object:
     path = placed(folder)
     (path / "requests").mkdir(exist_ok=True)
     (path / "requests" / "1.json").write_bytes(data)
-    return pending(path), apply_requests(path, _Nobody())  # type: ignore[arg-type]
+    with LOOK.shared():
+        return pending(path), apply_requests(path, _Nobody())  # type: ignore[arg-type]
 
 
 @decoder("notes on clients", lambda: [json.dumps([{"town": "Pau"}, {}]).encode()], refuses=(RunError,))
