@@ -1,5 +1,7 @@
 """An MLflow server of one's own: followed while a run goes, exported to, and gone."""
 
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -34,12 +36,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         str(folder),
     ]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([sys.executable, *words], stdout=log, stderr=log, cwd=folder)
+        process = subprocess.Popen(
+            [sys.executable, *words], stdout=log, stderr=log, cwd=folder, start_new_session=True
+        )
     try:
         _wait_for(f"http://127.0.0.1:{port}/health", process, folder / "log")
         yield f"http://127.0.0.1:{port}"
     finally:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGKILL)  # with its workers, which it waits for; its database is thrown away
         process.wait(30)
 
 

@@ -83,10 +83,10 @@ class Supervised(threading.Thread):
         return self.found
 
 
-def settings(run, strategy, options, rounds, timeout):
+def settings(run, strategy, options, rounds, timeout, clients=NODES):
     return (
         f'run="{run}" strategy="{strategy}" options=\'{options}\' rounds={rounds} '
-        f"timeout={timeout} clients={NODES} evaluate-every=0"
+        f"timeout={timeout} clients={clients} evaluate-every=0"
     )
 
 
@@ -197,6 +197,36 @@ def check_strangers_are_kept_out(deployment, tmp_path):
         flwr("supernode", "list", "local", home=tmp_path)
 
 
+def check_next_month_nodes_are_known_by_their_keys_newcomers_placed_and_who_changed_moves(
+    deployment, tmp_path
+):
+    january, february = tmp_path / "january", tmp_path / "february"
+    Supervised(EXAMPLE, deployment, january, settings(january, "flic", '{"warmup": 2}', 2, 120)).end()
+    even, odd, *_ = open_run(january).checkpoint()["labels"].tolist()
+    assert even != odd
+    deployment._register(4)
+    deployment.start_node(4, NODES)
+    app = tmp_path / "app"
+    shutil.copytree(EXAMPLE, app)
+    client = app / "clinics" / "client.py"
+    changed = client.read_text().replace("clinic % 2)", "clinic % 2 * (clinic != 1))")  # clinic 1 is even now
+    assert changed != client.read_text()
+    client.write_text(changed)
+    options = f'{{"warmup": 2, "continues": "{january}"}}'
+    job = Supervised(app, deployment, february, settings(february, "flic", options, 1, 120, clients=5))
+    found = job.end()
+    assert found.state == "finished" and found.rounds.tolist() == [2, 3]
+    assert found.checkpoint()["labels"].tolist() == [even, even, even, odd, even]
+    assert found.array("trained")[1][-1].all()
+    told = {(event.kind, event.client) for event in found.events if event.round == 2}
+    assert {("continued", None), ("joined", 4), ("placed", 4), ("moved", 1)} <= told
+    assert found.environment["parent"] == str(january) and found.environment["continued_at"] == 2
+    os.killpg(deployment.processes["node-4"]["pid"], signal.SIGTERM)
+    end = time.monotonic() + 60
+    while deployment.online() > NODES and time.monotonic() < end:  # the next check counts on four
+        time.sleep(0.3)
+
+
 def test_a_deployment_with_tls_and_keys(deployment, example, tmp_path):
     """One test, for one deployment: starting it costs as much as any of the checks."""
     checks = (
@@ -204,7 +234,8 @@ def test_a_deployment_with_tls_and_keys(deployment, example, tmp_path):
         check_a_run_that_learns_nothing_is_a_failed_one_for_flower_too,
         check_a_config_gives_the_same_bits_as_on_the_local_engine,
         check_a_killed_serverapp_goes_on_to_the_right_flocks_and_the_same_bits,
-        check_a_dead_node_and_a_hostile_one_cost_only_their_own_replies,
+        check_next_month_nodes_are_known_by_their_keys_newcomers_placed_and_who_changed_moves,
+        check_a_dead_node_and_a_hostile_one_cost_only_their_own_replies,  # the last: it leaves a node dead
     )
     for number, check in enumerate(checks):
         folder = tmp_path / str(number)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import sqlite3
 
 import fake_run
@@ -200,9 +201,27 @@ def test_a_run_without_rounds_says_so(chromium, tmp_path):
         assert "No round has been closed yet" in page.inner_text("body")
 
 
-def test_prints_all_cards(chromium, reports):
+def test_prints_all_cards_two_beside_each_other(chromium, reports):
     with opened(chromium, reports["flic"]) as page:
-        assert page.pdf().startswith(b"%PDF")
+        printed = page.pdf(format="A4")
+        assert printed.startswith(b"%PDF")
+        assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 7  # 11 when cards lay one below the other
+
+
+def test_of_many_curves_the_best_are_in_colour_and_one_can_be_chosen(chromium, tmp_path):
+    runs = [
+        fake_run.byzantine(tmp_path / f"run-{number:02d}", clients=8, rounds=4, training__epochs=number)
+        for number in range(1, 14)
+    ]
+    with opened(chromium, write_report(runs, tmp_path / "many.html").as_uri()) as page:
+        legend = "flockwise.cards.get('compared').option.legend.data"
+        best = page.evaluate(legend)
+        assert len(best) == 8
+        chosen = page.locator("#compared select").nth(1)
+        others = [name for name in chosen.locator("option").all_inner_texts()[1:] if name not in best]
+        assert len(others) == 5
+        chosen.select_option(others[0])
+        assert page.evaluate(legend) == [*best, others[0]]
 
 
 @pytest.mark.slow

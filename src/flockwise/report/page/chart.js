@@ -139,6 +139,13 @@ function redrawAll() {
   for (const card of cards.values()) redraw(card);
 }
 
+const onPaper = () => document.documentElement.classList.contains("printing");
+
+// The height of a picture that can be lower: on paper by a quarter, so that several fit a page.
+function flexible(height) {
+  return onPaper() ? Math.round(height * 0.75) : height;
+}
+
 // Draw an ECharts option in the card, `height` pixels high.
 function plot(card, option, height) {
   if (!card.plotBox) {

@@ -46,16 +46,51 @@ function groupCurve(group, fact) {
   };
 }
 
+// More curves than this cannot be told apart: the best at the end keep their colours, the others are thin and grey.
+const TOLD_APART = 8;
+
+function bestGroups(c, groups, fact, chosen) {
+  if (groups.length <= TOLD_APART + 2) return groups;
+  const better = betterOf(c, fact) === "lower" ? -1 : 1,
+    last = (group) => groupCurve(group, fact).mean.at(-1) ?? null,
+    ranked = groups
+      .map((group) => [group, last(group)])
+      .filter(([, value]) => value !== null)
+      .sort((a, b) => better * (b[1] - a[1]));
+  const best = ranked.slice(0, TOLD_APART).map(([group]) => group),
+    also = groups.find((group) => group.name === chosen);
+  return also && !best.includes(also) ? [...best, also] : best;
+}
+
+// How many lines a legend takes: a letter is about seven pixels wide.
+function legendRows(card, groups) {
+  const width = Math.max((card.box.clientWidth || 800) - 20, 200);
+  let rows = 1,
+    used = 0;
+  for (const { name } of groups) {
+    const wide = Math.min(name.length * 7 + 30, width);
+    if (used + wide > width) {
+      rows += 1;
+      used = 0;
+    }
+    used += wide;
+  }
+  return rows;
+}
+
 const comparedFigure = {
   id: "compared",
   title: "Runs over rounds",
   wide: true,
   has: (c) => c.facts.length > 0,
   note: (c) =>
-    seedGroups(c).some((g) => g.runs.length > 1)
+    (seedGroups(c).some((g) => g.runs.length > 1)
       ? "Mean over seeds; shades are 95 % confidence intervals of the mean. " +
         "Runs that differ only in the seed are one curve."
-      : "One curve for each run.",
+      : "One curve for each run.") +
+    (seedGroups(c).length > TOLD_APART + 2
+      ? ` The ${TOLD_APART} that end best are in colour, the others grey; choose one to see it among them.`
+      : ""),
   controls(card) {
     const facts = card.data.facts,
       select = el(
@@ -71,6 +106,19 @@ const comparedFigure = {
       redraw(card);
     });
     card.controls.append(el("label", {}, "Show", select));
+    const groups = seedGroups(card.data);
+    if (groups.length <= TOLD_APART + 2) return;
+    const also = el(
+      "select",
+      { "aria-label": "Which experiment to see among the others" },
+      el("option", { value: "" }, `the best ${TOLD_APART}`),
+      ...groups.map((group) => el("option", { value: group.name }, group.name)),
+    );
+    also.addEventListener("change", () => {
+      card.state.chosen = also.value;
+      redraw(card);
+    });
+    card.controls.append(el("label", {}, "In colour", also));
   },
   csv: (c, card) => [
     ["experiment", "run", "seed", "round", card.state.fact],
@@ -92,8 +140,23 @@ const comparedFigure = {
       Math.min(...c.runs.map((r) => r.rounds[0] ?? 1)),
       Math.max(...c.runs.map((r) => r.rounds[r.rounds.length - 1] ?? 1)),
     ];
-    const series = groups.flatMap((group) => {
-      const curve = groupCurve(group, fact);
+    // Of many, those in colour have colours of their own: the first ones are the easiest to tell apart.
+    const best = bestGroups(c, groups, fact, card.state.chosen),
+      looks = (group) =>
+        best === groups
+          ? group
+          : { ...group, index: best.indexOf(group), colour: flockColour(best.indexOf(group)) };
+    const series = groups.flatMap((each) => {
+      const curve = groupCurve(each, fact);
+      if (!best.includes(each))
+        return [
+          line(each.name, curve.rounds, curve.mean, css("unplaced"), {
+            lineStyle: { color: css("unplaced"), width: 1 },
+            silent: true,
+            z: 1,
+          }),
+        ];
+      const group = looks(each);
       return [
         line(group.name, curve.rounds, curve.mean, group.colour, {
           lineStyle: {
@@ -108,14 +171,14 @@ const comparedFigure = {
     plot(
       card,
       {
-        legend: legend({ data: groups.map((g) => g.name) }),
-        grid: { left: 52, right: 24, top: 40, bottom: 46 },
+        legend: legend({ data: best.map((g) => g.name), type: "plain" }),
+        grid: { left: 52, right: 24, top: 12 + 24 * legendRows(card, best), bottom: 46 },
         xAxis: roundAxis(longest, { min: ends[0], max: ends[1] }),
         yAxis: axis({ scale: true }),
         tooltip: tip({ trigger: "axis", formatter: axisTip }),
         series,
       },
-      SMALL() ? 340 : 420,
+      flexible(SMALL() ? 340 : 420),
     );
   },
 };

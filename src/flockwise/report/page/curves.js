@@ -159,7 +159,7 @@ const accuracyFigure = {
     );
     const none = rounds.map(() => null),
       lane = 20,
-      height = (SMALL() ? 330 : 420) + lanes.length * lane;
+      height = flexible(SMALL() ? 330 : 420) + lanes.length * lane;
     const left = lanes.length ? (SMALL() ? 92 : 118) : 52,
       below = lanes.length * lane + 58 + (rounds.length > 60 ? 34 : 0);
     const all = line("all clients", rounds, mean, css("ink"), {

@@ -55,7 +55,7 @@ function factFigure(id, title, note, names, range) {
           tooltip: tip({ trigger: "axis", formatter: axisTip }),
           series,
         },
-        SMALL() ? 280 : 360,
+        flexible(SMALL() ? 280 : 360),
       );
     },
   };
@@ -102,7 +102,7 @@ const othersFigure = {
   csv: accuracyFigure.csv,
   draw(card, run) {
     const names = [...otherFacts(run), "seconds a round"],
-      across = SMALL() ? 1 : window.innerWidth < 1080 ? 2 : 4,
+      across = onPaper() ? 3 : SMALL() ? 1 : window.innerWidth < 1080 ? 2 : 4,
       down = Math.ceil(names.length / across),
       cell = 132;
     const grid = [],
@@ -113,8 +113,9 @@ const othersFigure = {
     names.forEach((name, i) => {
       const column = i % across,
         row = Math.floor(i / across),
-        left = `${(column / across) * 100 + (SMALL() ? 13 : 4)}%`,
-        width = `${100 / across - (SMALL() ? 16 : 5)}%`;
+        room = [13, 8, 6, 4][across - 1], // for the numbers at the axis
+        left = `${(column / across) * 100 + room}%`,
+        width = `${100 / across - room - (across > 1 ? 1 : 3)}%`;
       grid.push({ left, width, top: row * cell + 30, height: cell - 56 });
       xAxis.push(
         roundAxis(run.rounds, {

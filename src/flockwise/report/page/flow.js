@@ -33,7 +33,7 @@ const flowFigure = {
     );
   },
   draw(card, run) {
-    if (card.state.look === "sizes") return plot(card, sizesOption(run), 340);
+    if (card.state.look === "sizes") return plot(card, sizesOption(run), flexible(340));
     const { columns, links } = run.flow,
       small = SMALL();
     const data = columns.flatMap((column, depth) =>
@@ -97,7 +97,7 @@ const flowFigure = {
           },
         ],
       },
-      small ? 340 : 400,
+      flexible(small ? 340 : 400),
     );
   },
 };

@@ -110,7 +110,7 @@ const mapFigure = {
           },
         })),
       },
-      SMALL() ? 360 : 480,
+      flexible(SMALL() ? 360 : 480),
     );
     keyLine(card, by === "score" ? [scoreKey(run, `${run.score.title} now`)] : []);
     card.chart.off("click");

@@ -80,7 +80,7 @@ const treeFigure = {
         }),
         series: [joins, leaves],
       },
-      360,
+      flexible(360),
     );
     card.chart.off("click");
     card.chart.on("click", (p) => {
