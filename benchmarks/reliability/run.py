@@ -43,7 +43,7 @@ def run(row: dict[str, Any], times: int) -> dict[str, Any]:
         tally = Path(folder) / "tally.json"
         command = [
             sys.executable, "-m", "pytest", "-q", "-p", "tally", "-p", "no:cacheprovider", "--tally", str(tally),
-            "--times", str(times), *row["tests"],
+            "--times", str(times), "-m", "", *row["tests"],
         ]  # fmt: skip
         began = time.perf_counter()
         path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])

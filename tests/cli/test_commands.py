@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 import tomli_w
+from click.testing import CliRunner
 
+from flockwise.cli.app import app
 from flockwise.cli.pieces import KINDS
+from flockwise.strategies import STRATEGIES
 from tests.runs.small import FLIC
 
 
@@ -82,10 +85,11 @@ def test_json_progress_is_one_object_per_round(finished: Path, tmp_path: Path) -
 
 
 def test_a_template_runs_as_it_is(tmp_path: Path) -> None:
-    for strategy in json.loads(flockwise("list", "strategies", "--json").stdout):
-        (tmp_path / "new.toml").write_text(flockwise("new", strategy).stdout)
-        done = flockwise("run", str(tmp_path / "new.toml"), "--check")
-        assert done.returncode == 0, f"{strategy}: {done.stderr}"
+    command = CliRunner()
+    for strategy in STRATEGIES:
+        (tmp_path / "new.toml").write_text(command.invoke(app, ["new", strategy]).stdout)
+        done = command.invoke(app, ["run", str(tmp_path / "new.toml"), "--check"])
+        assert done.exit_code == 0, f"{strategy}: {done.output}"
     done = flockwise(
         "run", str(tmp_path / "new.toml"), "--out", str(tmp_path / "run"), "--set", "rounds=1", "-q"
     )

@@ -40,6 +40,7 @@ def test_a_config_on_ray_gives_the_same_bits_as_the_local_engine(tmp_path):
     assert_same(local, ray)
 
 
+@pytest.mark.extended
 def test_python_objects_on_ray_give_the_same_bits_as_the_local_engine(tmp_path):
     clients = flockwise.splits.label_swap(flockwise.data.digits(), clients=6, groups=2, seed=3)
     given = {"model": flockwise.models.softmax, "rounds": 2}
@@ -69,6 +70,7 @@ def test_an_unmodified_app_on_ray_has_its_partitions_as_clients(tmp_path):
     assert np.array_equal(labels == labels[0], [True, False] * 3)
 
 
+@pytest.mark.extended
 def test_an_app_of_the_older_interface_on_ray(tmp_path):
     from flwr.clientapp import ClientApp
     from flwr.simulation import run_simulation

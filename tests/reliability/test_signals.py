@@ -31,7 +31,7 @@ def test_a_run_that_is_asked_to_stop_at_any_moment_goes_on_to_the_same_bits(
     expected: str, tmp_path: Path, cases: Cases
 ) -> None:
     random, stopped = generator(0, "signals"), 0
-    for number in range(cases.many(6)):
+    for number in range(cases.many(3)):
         path = tmp_path / f"{number}"
         with_a_signal = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[number % 3]
         code, state = _stopped(path, with_a_signal, int(random.integers(1, 200)))

@@ -24,7 +24,7 @@ def cluster(monkeypatch):
     ended(made)
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 @pytest.mark.filterwarnings(
     "ignore"
 )  # Ray leaves files open when it starts nodes, and warns of its own future
