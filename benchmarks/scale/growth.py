@@ -1,10 +1,12 @@
 """How the cost of every step of the server grows with clients and with parameters: time, memory, exponents.
 
-    python benchmarks/scale/growth.py --json benchmarks/results/growth.json
+    python benchmarks/scale/growth.py --longest 3 --json benchmarks/results/growth.json
+    python benchmarks/scale/growth.py --after benchmarks/results/growth.json --json benchmarks/results/growth_further.json
 
 Each cell is one step for so many clients and parameters, once: processor seconds of this process (other work on the machine
 changes them little, the clock much), and the most memory it took beside its input. A cell is left out if its input is above
-the limit, or if the cell with fewer clients or parameters says that it would take too long. Cells in the file stay.
+the limit, or if the cell with fewer clients or parameters says that it would take too long. Cells in the file stay, and
+those of the files it goes on from (`--after`) are not measured again.
 """
 
 import argparse
@@ -125,16 +127,19 @@ def main() -> None:
     parser.add_argument(
         "--longest", type=float, default=20.0, help="processor seconds of a cell, as foreseen"
     )
+    parser.add_argument("--after", type=Path, nargs="*", default=[], help="files with cells that are known")
+    parser.add_argument("--most-input", type=float, default=MOST_INPUT, help="bytes of a cell's updates")
     given = parser.parse_args()
     done: list[dict[str, Any]] = (
         json.loads(given.json.read_text(encoding="utf-8")) if given.json.exists() else []
     )
-    have = {(cell["step"], cell["clients"], cell["parameters"]) for cell in done}
+    before = [cell for path in given.after for cell in json.loads(path.read_text(encoding="utf-8"))]
+    have = {(cell["step"], cell["clients"], cell["parameters"]) for cell in [*before, *done]}
     rows = np.zeros((0, 0), np.float32)
     for name, step, clients, size in cells():
-        if (name, clients, size) in have or 4.0 * clients * size > MOST_INPUT:
+        if (name, clients, size) in have or 4.0 * clients * size > given.most_input:
             continue
-        if too_long(done, name, clients, size, given.longest):
+        if too_long([*before, *done], name, clients, size, given.longest):
             continue
         if rows.shape != (clients, size):
             rows = planted(clients, size)

@@ -21,7 +21,7 @@ Points = list[tuple[float, float]]
 
 def main() -> None:
     """Write the page."""
-    sketches, growth = read("sketches.json"), read("growth.json")
+    sketches, growth = read("sketches.json"), [*read("growth.json"), *read("growth_further.json")]
     crowds = [read(path.name) for path in sorted(RESULTS.glob("flocks_of_*.json"))]
     draw("scale-errors", *error_picture(sketches))
     draw("scale-flocks", *flock_picture(sketches))

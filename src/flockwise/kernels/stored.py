@@ -7,16 +7,16 @@ costs nothing; to choose columns, or one row, reads them.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flockwise.kernels.parallel import blocks
 from flockwise.types import Updates, Vector
 
 BLOCK_BYTES = 64 << 20  # of rows that are in memory at a time
-ALIGNED = 64  # columns; blocks end where the kernels' own registers do
+ALIGNED = 64  # columns or rows; blocks end where the kernels' own registers do
 
 Some = TypeVar("Some", bound=NDArray[Any])
 
@@ -78,14 +78,22 @@ Matrix: TypeAlias = Updates | StoredRows
 
 def by_columns(kernel: Callable[[Updates], Vector], rows: StoredRows) -> Vector:
     """A kernel that makes one number of each column, on as many columns at a time as fit into a block."""
-    width = max(BLOCK_BYTES // (4 * max(len(rows), 1)) // ALIGNED, 1) * ALIGNED
-    return np.concatenate([kernel(rows[:, piece]) for piece in blocks(rows.columns, width)])
+    return np.concatenate([kernel(rows[:, piece]) for piece in _pieces(rows.columns, len(rows))])
 
 
 def by_rows(kernel: Callable[[Updates], Some], rows: Matrix) -> Some:
     """A kernel that works on each row by itself, on as many rows at a time as fit into a block."""
     if not isinstance(rows, StoredRows):
         return kernel(rows)
-    height = max(BLOCK_BYTES // (4 * max(rows.columns, 1)), 1)
-    found = [kernel(np.asarray(rows[piece])) for piece in blocks(len(rows), height)]
+    found = [kernel(np.asarray(rows[piece])) for piece in _pieces(len(rows), rows.columns)]
     return np.concatenate(found)  # type: ignore[return-value]
+
+
+def _pieces(count: int, length: int) -> list[slice]:
+    """So many lines of this length in blocks of about the same size: a small one would be reckoned in another way."""
+    most = max(BLOCK_BYTES // (4 * max(length, 1)), 1)
+    step = ALIGNED if most >= ALIGNED else 1
+    steps = -(-count // step)
+    parts = max(-(-steps // (most // step)), 1)
+    cuts = [min(steps * part // parts * step, count) for part in range(parts + 1)]
+    return [slice(start, stop) for start, stop in pairwise(cuts)]

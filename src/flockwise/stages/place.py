@@ -54,7 +54,7 @@ def place(follow: float | None = None, rest: int = 0) -> Stage:
     return Stage("place", run)
 
 
-def together(events: Sequence[Event]) -> list[Event]:
+def together(events: Sequence[Event], how: str = "by their validation data") -> list[Event]:
     """What became of very many clients, as one event for each kind: a line for each would hide everything else."""
     found = []
     for kind in dict.fromkeys(event.kind for event in events):
@@ -63,7 +63,7 @@ def together(events: Sequence[Event]) -> list[Event]:
         ]
         counts = np.bincount(np.array(flocks, dtype=np.int64))
         sizes = {f"flock {flock}": int(counts[flock]) for flock in np.flatnonzero(counts)}
-        told = f"{len(flocks):,} clients {kind} by their validation data"
+        told = f"{len(flocks):,} clients {kind} {how}"
         found.append(Event(kind, told, detail={"sizes": sizes}))
     return found
 
