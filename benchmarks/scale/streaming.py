@@ -13,6 +13,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -107,7 +108,8 @@ def main() -> None:
     given = parser.parse_args()
     done = json.loads(given.json.read_text(encoding="utf-8")) if given.json.exists() else {}
     made, root = written(given.clients, given.parameters)
-    results = {side: str(given.json.with_suffix(f".{side}.npy")) for side in ("disk", "memory")}
+    folder = tempfile.TemporaryDirectory()
+    results = {side: f"{folder.name}/{side}.npy" for side in ("disk", "memory")}
     for name, rule in RULES.items():
         if name in done:
             continue
@@ -121,8 +123,7 @@ def main() -> None:
         done[name] = cell
         print(name, cell, flush=True)
         given.json.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
-    for result in results.values():
-        Path(result).unlink(missing_ok=True)
+    folder.cleanup()
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ communication and needs no number of flocks. It assumes that clients of one kind
 same way.
 
 Where we differ from the paper: a client never sampled picks the flock whose model does best on its own
-VALIDATION data (the paper used test data); among very many, known by sketches, one that is first heard later joins the flock
-that its sketch is most like. Pairs never compared carry no edge (the authors' code gave
+VALIDATION data (the paper used test data); among very many, known by sketches, one that is first heard later joins
+the flock that its sketch is most like. Pairs never compared carry no edge (the authors' code gave
 them, and exactly opposite clients, the greatest weight). Flocks that are no further apart than noise are not acted on
 (`min_separation`), so that clients of one kind stay together. `warmup = "auto"` acts when the flocks
 have stopped changing. `self_loops` keeps the diagonal, which the paper's early singletons suggest it did.
@@ -19,17 +19,10 @@ from flockwise.aggregation import Rule
 from flockwise.clustering import louvain, modularity
 from flockwise.options import AtRound, Count, NonNegative, Positive
 from flockwise.similarity import one_plus_cosine
-from flockwise.stages import guards
-from flockwise.stages.average import average
-from flockwise.stages.evidence import LatestUpdates
+from flockwise.stages import LatestUpdates, Method, average, chain, find_flocks, guards, sample, train
 from flockwise.stages.grouping import Clustered
-from flockwise.stages.method import Method
 from flockwise.stages.newcomers import Newcomers
-from flockwise.stages.regroup import find_flocks
-from flockwise.stages.sampling import sample
 from flockwise.stages.schedule import WhenStable, once
-from flockwise.stages.stage import chain
-from flockwise.stages.train import train
 from flockwise.strategies.strategy import MEAN, strategy
 
 EXAMPLE = {"warmup": "auto", "patience": 2, "rollback": True, "judge": "validation"}
@@ -72,7 +65,7 @@ def flic(
     return Method(
         chain(
             train(sample, newcomers),  # l.4, and l.18 inside each flock
-            newcomers.join,  # ours, where updates are sketched: by what they resemble
+            newcomers.join,  # ours, among very many: by what they resemble
             newest.remember_until(look.over),  # l.7; none is kept once flocks are found
             guards.watch_flocks(judge, 4 * patience if warmup == "auto" else None),
             average(rule),  # l.9, and l.22 inside each flock
