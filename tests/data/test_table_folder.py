@@ -113,6 +113,7 @@ def test_parquet_files_and_a_column_of_parts_are_read(hospitals: Path) -> None:
         ("age,beats,outcome\n", {}, r"hospitals/Oslo = no training samples"),
         ("age,beats,outcome\n1,2,ill\n", {"part": "part"}, r"data\.part = 'part' is no column"),
         ("age,beats,outcome\n1,2,ill\n", {"path": "nowhere"}, r"data\.path = 'nowhere': .* is no folder"),
+        ("age,beats,outcome\n1,2,ill\n", {"about": "them.csv"}, r"data\.about = 'them\.csv': .* has no such file"),
         ("\xff".encode("latin-1"), {}, r"Oslo\.csv: cannot be read"),
     ],
 )  # fmt: skip
