@@ -50,7 +50,7 @@ TESTS = {
     "loading": [COMPILED],
     "fold": [f"{KERNELS}fold.py"],
     "kernels, C++": [COMPILED, f"{KERNELS}fold.py", PAIRS],
-    "graphs, C++": ["tests/clustering/test_crowd.py"],
+    "graphs, C++": ["tests/clustering/test_native_communities.py", "tests/clustering/test_crowd.py"],
 }
 NATIVE = {"kernels, C++": "kernels/native/kernels.cpp", "graphs, C++": "clustering/native/graphs.cpp"}
 FEWER = 5  # times fewer examples
