@@ -31,6 +31,9 @@ def test_rounds_events_and_states_are_lines_of_json(tmp_path: Path) -> None:
         ][-1]
         events = [(line["round"], line["kind"], line["client"]) for line in told if line["type"] == "event"]
         assert events == [(e.round, e.kind, e.client) for e in run.events] and events
+        assert {line["name"] for line in told if "name" in line} == {
+            run.clients[e.client]["name"] for e in run.events if e.client is not None
+        }
         assert told[-1] == {**told[-1], "type": "state", "state": "finished"}
 
 

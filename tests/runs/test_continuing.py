@@ -1,6 +1,7 @@
 """Month after month: a run that starts from the flocks of another, with new data, newcomers and clients that left."""
 
 import hashlib
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,15 @@ def test_without_follow_known_clients_stay_where_they_were(january: Path, tmp_pa
     run = fw.continue_run(january, month(2, FEBRUARY), more=1, follow=None, out=tmp_path / "run", **options())
     assert flock_of(run, NAMES[1], 0) == flock_of(fw.open_run(january), NAMES[1])
     assert flock_of(run, "hospital K", 0) != -1  # newcomers are placed all the same
+
+
+def test_a_decision_that_still_waits_is_carried_out_next_month(january: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(january, tmp_path / "january")
+    for name in ("hospital D", "hospital A"):  # A is gone next month
+        assert CliRunner().invoke(app, ["quarantine", str(copy), name]).exit_code == 0
+    run = fw.continue_run(copy, month(2, FEBRUARY), more=1, out=tmp_path / "february", **options())
+    assert [run.clients[number]["name"] for number in run.apart] == ["hospital D"]
+    assert [(e.round, e.message) for e in run.events if e.kind == "quarantine"] == [(7, "quarantine by a person")]
 
 
 def test_clients_set_apart_stay_apart(january: Path, tmp_path: Path) -> None:

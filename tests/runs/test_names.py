@@ -43,6 +43,14 @@ def test_show_prints_names_without_what_commands_a_terminal(run: Path) -> None:
     }  # fmt: skip
 
 
+def test_the_summary_has_names_and_notes(run: Path) -> None:
+    first, second = open_run(run).summary
+    assert (first["name"], first["about_place"], first["about_beds"]) == ("Nordklinikk", "Oslo", 900)
+    assert second["about_beds"] is None and second[f"about_{HOSTILE}"] is True
+    shown = CliRunner().invoke(app, ["clients", str(run)]).output
+    assert "about_place" in shown and "Oslo" in shown and "\x1b" not in shown
+
+
 def read(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as stream:
         return list(csv.DictReader(stream))

@@ -48,6 +48,7 @@ class Told:
     round: int = 0
     events: set[str] = field(default_factory=set)
     state: str = ""
+    names: dict[int, str] = field(default_factory=dict)
 
     def news(self, path: Path) -> Iterator[dict[str, Any]]:
         """What has been added since; a run that cannot be read is told of once."""
@@ -77,10 +78,18 @@ class Told:
             key = json.dumps(line, sort_keys=True, default=str)
             if key not in self.events:
                 self.events.add(key)
-                yield line
+                told = {} if event.client is None else {"name": self._name(run, event.client)}
+                yield {**line, **told}
         self.round = rounds[-1] if rounds else 0
         error = {"error": run.about["error"]} if run.about.get("error") and run.state != "finished" else {}
         yield from self._changed(run.state, {"type": "state", "state": run.state, **error})
+
+    def _name(self, run: "Run", client: int) -> str:
+        from flockwise.store.compact import MANY
+
+        if client not in self.names and len(run.clients) < MANY:
+            self.names = {row["client"]: str(row["name"]) for row in run.clients}
+        return self.names.get(client, f"client {client}")
 
     def _changed(self, state: str, line: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if state != self.state:

@@ -34,12 +34,7 @@ def _clients(run: Run) -> Table:
     rows = client_summary(run)
     told = ("truth", "attacker", "address", "hour", "user")
     table: Table = {name: [row[name] for row in rows] for name in (rows[0] if rows else ("client", "name"))}
-    table |= {name: [known.get(row["client"], {}).get(name) for row in rows] for name in told}
-    notes = [known.get(row["client"], {}).get("about", {}) for row in rows]
-    for key in dict.fromkeys(key for note in notes for key in note):
-        # behind a prefix, so that no key can take a column's place
-        table[f"about_{key}"] = [note.get(key) for note in notes]
-    return table
+    return table | {name: [known.get(row["client"], {}).get(name) for row in rows] for name in told}
 
 
 def _client_rounds(run: Run) -> Table:

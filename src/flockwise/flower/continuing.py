@@ -16,6 +16,7 @@ from flockwise.stages.state import State
 from flockwise.store import Run, open_run
 from flockwise.store.checkpoint import state_of
 from flockwise.store.damage import refuse_damage
+from flockwise.store.requests import hand_on
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Continuation:
             *settle(loop.server, apps.validate, self.old, follow, here),
         ]
         begin(loop, [*events, *apps.events()])
+        hand_on(self.parent.path, loop.writer.path, np.arange(known))
 
 
 def counted_from(path: Path, continues: Path | None) -> int:

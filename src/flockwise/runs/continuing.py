@@ -26,6 +26,7 @@ from flockwise.stages.state import State
 from flockwise.store import create_run
 from flockwise.store.checkpoint import state_of
 from flockwise.store.damage import refuse_damage
+from flockwise.store.requests import hand_on
 from flockwise.types import Clients
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def continue_run(
                 parts.server, lambda plan: parts.hazards.scores(parts.engine.validate(plan)), old, follow
             )
             begin(loop, events)
+            hand_on(Path(path), target, before)
             loop.run(config.rounds)
     finally:
         parts.engine.close()

@@ -13,6 +13,7 @@ from flockwise.messages import Event
 from flockwise.server import Server
 from flockwise.store.files import make_private, read_limited, write_private
 from flockwise.store.reader import open_run
+from flockwise.types import Clients
 
 ACTIONS = ("release", "confirm", "quarantine")
 MOST_PENDING = 1000
@@ -49,6 +50,14 @@ def pending(path: Path) -> list[dict[str, Any]]:
         if isinstance(wish, dict) and wish.get("action") in ACTIONS and isinstance(wish.get("client"), int):
             found.append({"action": wish["action"], "client": wish["client"]})
     return found
+
+
+def hand_on(source: Path, target: Path, before: Clients) -> None:
+    """Give what still waits with one run to another that goes on from it; `before` has each client's number there."""
+    places = {int(old): new for new, old in enumerate(before) if old >= 0}
+    for wish in pending(source):
+        if wish["client"] in places:
+            file_request(target, {**wish, "client": places[wish["client"]]})
 
 
 _PAST = {"release": "released", "confirm": "confirmed", "quarantine": "quarantine"}

@@ -15,7 +15,8 @@ def client_summary(run: Run, only: int | None = None) -> list[dict[str, Any]]:
     """A row for each client (or of `only` one) as of the last round on record; None where nothing is known.
 
     The score (`accuracy`, or what the run's task has) is the newest one measured on its own test data: of a client that
-    is set apart, from before.
+    is set apart, from before. What else is known of clients comes last, behind a prefix, so that no
+    key can take a column's place: `about_place`, say.
     """
     score = run.scoring.name
     flock, apart = newest(run, "flock"), newest(run, "apart")
@@ -26,9 +27,12 @@ def client_summary(run: Run, only: int | None = None) -> list[dict[str, Any]]:
     for _, trained in _rows(run, "trained", count):
         times += trained.astype(bool)
     known = {int(row["client"]): row for row in run.clients} if only is None else {}
+    if only is not None:
+        known = {only: dict(run.clients[only])}
+    notes = dict.fromkeys(key for row in known.values() for key in row.get("about") or {})
     rows = []
     for client in range(count) if only is None else [only]:
-        told = known.get(client, {}) if only is None else dict(run.clients[client])
+        told = known.get(client, {})
         label = UNPLACED if flock is None else int(flock[client])
         state = FREE if apart is None or len(apart) != count else int(apart[client])
         rows.append({
@@ -38,6 +42,7 @@ def client_summary(run: Run, only: int | None = None) -> list[dict[str, Any]]:
             score: _plain(latest[client]),
             "rounds_trained": int(times[client]),
             "train": told.get("train"), "validation": told.get("validation"), "test": told.get("test"),
+            **{f"about_{key}": (told.get("about") or {}).get(key) for key in notes},
         })  # fmt: skip
     return rows
 
