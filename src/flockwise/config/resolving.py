@@ -157,7 +157,9 @@ def _default_rule(config: Config, directory: Path | None) -> Config:
     if rule is None or rule.name == config.aggregation.name:
         return config
     said = {**rule.options, **config.aggregation.parameters, "name": rule.name}
-    said |= {"attackers": config.aggregation.attackers, "before": config.aggregation.before}
+    steps: Any = [{"name": step.name, **step.options} for step in rule.before]
+    before = config.aggregation.before if "before" in config.aggregation.model_fields_set else steps
+    said |= {"attackers": config.aggregation.attackers, "before": before}
     return config.model_copy(update={"aggregation": type(config.aggregation).model_validate(said)})
 
 
