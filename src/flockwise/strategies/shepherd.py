@@ -8,8 +8,8 @@ Ours, put together from what was measured to hold (docs/methods/shepherd.md):
   clients, seen from their mean, are further apart than noise makes them; then the parts are looked into by themselves;
 - an update that points against its client's own course does not count. No past of others is needed for that, so it holds late
   in training, when the updates of honest clients no longer agree. Who does so again and again has a flock of its own;
-- inside flocks the geometric median of pairs (bucketing), which needs no number of attackers, is moved little by fewer than
-  half of a flock, and, unlike the median, costs clients with few labels little;
+- inside flocks the mean, with the longest updates shortened to the length of the next (adaptive clipping): nobody is louder
+  than a third of the others, and unlike a median it costs clients with few labels or samples little;
 - a flock is hostile if its own members say that its model is bad and that another would serve them far better, never for
   being small;
 - nobody is lost for good: who was set apart may try again, each time after twice as long, and has to look like the others;
@@ -18,7 +18,7 @@ Ours, put together from what was measured to hold (docs/methods/shepherd.md):
 
 from typing import Annotated
 
-from flockwise.aggregation import Rule, geometric_median
+from flockwise.aggregation import Rule, mean
 from flockwise.clustering import louvain
 from flockwise.options import AtRound, Count
 from flockwise.similarity import one_plus_cosine
@@ -37,7 +37,7 @@ from flockwise.stages.stage import chain
 from flockwise.stages.train import train
 from flockwise.strategies.strategy import strategy
 
-ROBUST: Rule = geometric_median(before=["bucketing"])
+ROBUST: Rule = mean(attackers=0.3, before=["adaptive-clipping"])
 JUDGED = 5  # rounds from one sitting of the judge to the next
 FEWEST = 8  # clients of a flock that may be split by kinds
 
