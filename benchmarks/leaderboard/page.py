@@ -7,8 +7,11 @@ Runs nothing. What is against us comes first.
 """
 
 import argparse
+import json
 import sys
 from pathlib import Path
+
+import numpy as np
 
 from flockwise.cli.study import more_rows
 from flockwise.studies.entry import Entry
@@ -21,10 +24,12 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 sys.path.insert(0, str(HERE))
 
-from bars import OURS, bars, behind, entry  # noqa: E402
+from bars import OURS, bars, behind  # noqa: E402
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 WRAPS = {"best": "**", "tied": "*", "": ""}
+VERSIONS = ("first", "second")  # of our method, whose results were replaced
+SHOWN = {"accuracy": "accuracy", "accuracy_worst_group": "worst group", "ari": "ARI", "false_alarms": "honest set apart"}
 VERDICTS = {True: "met", False: "**not met**", None: "not measured yet"}
 
 
@@ -133,19 +138,25 @@ def _entry(table: StudyTable, one: Entry, place: int, most: int) -> str:
     return f"{WRAPS[one.mark]}{text}{WRAPS[one.mark]}"
 
 
-def replaced(tables: dict[str, StudyTable]) -> str:
-    """What was measured of ours before the method was changed: kept, and shown."""
-    lines = ["| where | accuracy | worst group | ARI | honest set apart |", "|---|---:|---:|---:|---:|"]
-    shown = ("accuracy", "accuracy_worst_group", "ari", "false_alarms")
-    for table in tables.values():
-        for place in table.settings:
-            column = table.columns[place]
-            found = [entry(table, OURS, column.labels, number) for number in shown]
-            if found[0].values:
-                means = [mean_text(one, 3) if one.values else "" for one in found]
-                lines.append(_line([f"{table.called}: {plain(column.setting)}", *means]))
-    head = f"## What `{OURS}` gave before it was changed\n\nResults in `benchmarks/leaderboard/replaced`.\n\n"
-    return head + "\n".join(lines) if len(lines) > 2 else ""
+def replaced(folder: Path) -> str:
+    """What was measured of ours before the method was changed, each time: kept, and shown."""
+    versions = [version for version in VERSIONS if (folder / version).is_dir()]
+    if not versions:
+        return ""
+    told = [f"## What `{OURS}` gave before it was changed", "", f"Results in `benchmarks/leaderboard/{folder.name}`."]
+    for version in versions:
+        told += ["", f"The {version} version:", "", _line(["where", "seeds", *SHOWN.values()])]
+        told.append(_line(["---", *["---:"] * (len(SHOWN) + 1)]))
+        settings: dict[str, list[dict[str, float]]] = {}
+        for file in sorted((folder / version / "results").glob("*/*.json")):
+            found = json.loads(file.read_text(encoding="utf-8"))
+            where = ", ".join(label for axis, label in found["labels"].items() if axis != "method")
+            ended = {name: found["curves"][name][-1] for name in SHOWN}
+            settings.setdefault(f"{found['table']}: {where}", []).append(ended)
+        for where, ends in settings.items():
+            means = [f"{np.mean([end[name] for end in ends]):.3f}" for name in SHOWN]
+            told.append(_line([plain(where), str(len(ends)), *means]))
+    return "\n".join(told)
 
 
 def _left(tables: dict[str, StudyTable]) -> str:
@@ -179,9 +190,8 @@ def main() -> None:
     given = parser.parse_args()
     study = Study(HERE / "study.toml", out=given.out, scale=given.scale, rows=more_rows(tuple(given.row)))
     tables = {table.name: table for table in study.tables()}
-    before = Study(HERE / "study.toml", out=HERE / "replaced", scale=given.scale)
-    told = replaced({table.name: table for table in before.tables()})
-    between_marks(given.docs / "leaderboard.md", "\n\n".join([*([told] if told else []), board(tables)]))
+    told = replaced(HERE / "replaced")
+    between_marks(given.docs / "leaderboard.md", "\n\n".join([board(tables), *([told] if told else [])]))
     between_marks(given.docs / "which-method.md", verdicts(tables))
 
 

@@ -13,7 +13,7 @@ REMEMBERING = {
     "foolsgold behind momentum": {"aggregation": {"name": "foolsgold", "before": ["momentum"]}},
     "fldetector": {"aggregation": {"name": "fldetector", "window": 2}},
     "parole": {
-        "strategy": {"name": "shepherd", "patience": 1, "parole_after": 3},
+        "strategy": {"name": "shepherd", "parole_after": 3},
         "attack": {"name": "reverse", "clients": 2, "scale": 3.0}, "sampling": {"fraction": 1.0}, "faults": {"dropout": 0.0},
     },
 }  # fmt: skip

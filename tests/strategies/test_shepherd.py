@@ -55,19 +55,30 @@ def test_newcomers_are_placed_and_clients_that_change_are_moved():
     assert game.events("moved")
 
 
-def test_its_rule_is_the_geometric_median_unless_another_is_named(tmp_path):
-    assert parse_config({"strategy": SHEPHERD}).aggregation.name == "geometric-median"
-    assert (
-        parse_config({"strategy": SHEPHERD, "aggregation": {"attackers": 2}}).aggregation.name
-        == "geometric-median"
-    )
-    assert parse_config({"strategy": SHEPHERD, "aggregation": {"name": "mean"}}).aggregation.name == "mean"
-    assert parse_config({"strategy": {"name": "flic"}}).aggregation.name == "mean"
+def test_turncoats_are_told_by_their_own_past_late_in_training():
+    game = play(
+        rounds=18, split=MIXED["label swap"], strategy=SHEPHERD,
+        attack={"name": "reverse", "scale": 1.0, "clients": 3, "first_round": 13},
+    )  # fmt: skip
+    turned = {client for event in game.events("turned") for client in event.detail["clients"]}
+    assert turned >= game.attackers
+    assert not game.apart - game.attackers
+    assert game.mean_accuracy > 0.85
+
+
+def test_its_rule_is_the_mean_behind_adaptive_clipping_unless_another_is_named(tmp_path):
+    own = parse_config({"strategy": SHEPHERD}).aggregation
+    assert (own.name, own.attackers, [step.name for step in own.before]) == ("mean", 0.3, ["adaptive-clipping"])
+    assert parse_config({"strategy": SHEPHERD, "aggregation": {"attackers": 0.1}}).aggregation.attackers == 0.1
+    plain = parse_config({"strategy": SHEPHERD, "aggregation": {"name": "mean"}}).aggregation
+    assert plain.attackers == 0 and not plain.before
+    assert not parse_config({"strategy": SHEPHERD, "aggregation": {"before": []}}).aggregation.before
+    assert not parse_config({"strategy": {"name": "flic"}}).aggregation.before
     said = parse_config({"strategy": SHEPHERD})
     assert parse_config(said.written()).aggregation == said.aggregation
     clients = fw.splits.iid(fw.data.digits(), clients=4, samples=30)
     run = fw.run(fw.shepherd(), clients, model=fw.models.softmax, rounds=2, out=tmp_path / "run")
-    assert run.config["aggregation"]["name"] == "geometric-median"
+    assert run.config["aggregation"]["before"] == [{"name": "adaptive-clipping"}]
     again = fw.run(run.config, out=tmp_path / "again")
     for name, array in run.checkpoint().items():
         assert np.array_equal(array, again.checkpoint()[name]), name

@@ -154,10 +154,17 @@ def _default_rule(config: Config, directory: Path | None) -> Config:
         rule = find_strategy(config.strategy.name, directory).rule
     except PluginError:
         return config  # told with the strategy
-    if rule is None or rule.name == config.aggregation.name:
+    if rule is None or (rule.name == config.aggregation.name and not rule.before):
         return config
     said = {**rule.options, **config.aggregation.parameters, "name": rule.name}
-    said |= {"attackers": config.aggregation.attackers, "before": config.aggregation.before}
+    own: dict[str, Any] = {
+        "attackers": rule.attackers,
+        "before": [{"name": step.name, **step.options} for step in rule.before],
+    }
+    said |= {
+        name: getattr(config.aggregation, name) if name in config.aggregation.model_fields_set else value
+        for name, value in own.items()
+    }
     return config.model_copy(update={"aggregation": type(config.aggregation).model_validate(said)})
 
 

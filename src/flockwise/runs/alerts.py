@@ -27,7 +27,7 @@ KINDS = (
     "alarm", "alike", "away", "confirmed", "continued", "damaged", "data", "dropout", "failed", "finished", "flocks",
     "forgotten", "heard", "joined", "judged", "late", "left", "legacy", "moved", "note", "placed", "quarantine",
     "refused", "rejected", "released", "retry", "returned", "rollback", "silent", "skipped", "split", "stopped",
-    "trainer", "unchosen", "unmeasured",
+    "trainer", "turned", "unchosen", "unmeasured",
 )  # fmt: skip
 
 

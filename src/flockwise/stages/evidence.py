@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -44,6 +44,15 @@ class Known:
             return measure.from_cosines(self.cosine())
         rows = self.rows
         return measure.compare(rows, layers=self.layers or ((0, rows.shape[1]),), center=self.center)
+
+    def centred(self) -> "Known":
+        """Rows from their mean: what all have in common does not tell them apart."""
+        rows = cache(lambda: self.rows)
+        mean = cache(lambda: rows().mean(axis=0, dtype=np.float64).astype(np.float32))
+        pick = self.pick or (lambda some: rows()[some])
+        return replace(
+            self, fetch=lambda: rows() - mean(), cached_cosine=None, pick=lambda some: pick(some) - mean()
+        )
 
     def of(self, members: np.ndarray) -> "Known":
         """Only some of the clients."""

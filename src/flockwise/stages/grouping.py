@@ -1,7 +1,7 @@
 """How flocks are found among clients: a similarity, a clusterer, and a test that the flocks are real."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -79,15 +79,17 @@ class Clustered:
 
     `refine` looks inside each flock again, and splits it if the parts are separated by at least that much:
     modularity on a dense graph merges flocks that are somewhat alike.
+    `centred` compares clients by how they differ from the mean of those compared.
     """
 
     measure: Measure
     cluster: Cluster
     takes: Kind
     power: float = 1.0
-    min_separation: float = 0.0
+    min_separation: float | Callable[[int], float] = 0.0  # or what so many clients need
     refine: float | None = None
     fewest: int = 2  # clients; fewer are one flock, whatever they look like
+    centred: bool = False
     describe: Callable[[Square, np.ndarray, Labels], Mapping[str, float]] | None = (
         None  # compared, taken, found
     )
@@ -100,6 +102,7 @@ class Clustered:
 
     def find(self, known: Known, round: Round) -> Found:
         """Flocks among these clients."""
+        known = known.centred() if self.centred and len(known.clients) else known
         if is_crowd(known):
             return self._in_crowd(Crowd(known, self.measure, self.power, round.setting.seed))
         square = known.compare(self.measure) if len(known.clients) else np.zeros((0, 0))
@@ -114,7 +117,7 @@ class Clustered:
             labels = self._refined(square, taken, labels, seed)
         apart = separation(square, labels, self.measure.kind)
         facts = {"separation": apart, **(self.describe(square, taken, labels) if self.describe else {})}
-        if 0.0 < self.min_separation > apart:  # 0: whatever was found stands, however mixed
+        if 0.0 < self._needed(len(labels)) > apart:  # 0: whatever was found stands, however mixed
             labels = np.zeros_like(labels)
         return Found(known.clients, labels, square, facts, self.draw(taken) if self.draw else {})
 
@@ -134,9 +137,12 @@ class Clustered:
         some = crowd.drawn(labels)
         square = known.of(some).compare(self.measure)
         facts["separation"] = separation(square, labels[some], self.measure.kind)
-        if 0.0 < self.min_separation > facts["separation"]:
+        if 0.0 < self._needed(len(labels)) > facts["separation"]:
             labels = np.zeros_like(labels)
         return Found(known.clients, labels, square, facts, arrays, compared=known.clients[some])
+
+    def _needed(self, clients: int) -> float:
+        return self.min_separation(clients) if callable(self.min_separation) else self.min_separation
 
     def _refined(self, square: Square, taken: np.ndarray, labels: Labels, seed: int) -> Labels:
         labels, waiting = labels.copy(), list(range(int(labels.max()) + 1))
@@ -153,6 +159,29 @@ class Clustered:
                 labels[members] = np.where(parts == 0, flock, fresh + parts)
                 waiting += np.unique(labels[members]).tolist()
         return labels
+
+
+@dataclass(frozen=True)
+class Nested:
+    """Kinds inside kinds: whatever flocks were found, each is looked into by itself, until nothing more is found."""
+
+    grouping: "Clustered"
+
+    @property
+    def exact(self) -> str:
+        """Why whole updates are needed, if they are."""
+        return self.grouping.exact
+
+    def find(self, known: Known, round: Round) -> Found:
+        """The innermost flocks, with the evidence for the outermost."""
+        found = self.grouping.find(known, round)
+        labels, parts = found.labels.copy(), found.flocks
+        for flock in range(parts if parts > 1 else 0):
+            members = np.flatnonzero(found.labels == flock)
+            inside = self.find(known.of(members), round).labels
+            labels[members] = np.where(inside == 0, flock, parts + inside - 1)
+            parts += int(inside.max(initial=0))
+        return replace(found, labels=in_order(labels))
 
 
 @dataclass(frozen=True)

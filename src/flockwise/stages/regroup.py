@@ -48,7 +48,7 @@ def _comparing(evidence: Source, grouping: Grouping) -> dict[str, Any]:
     """Whether updates are compared, and why sketches of them would not do; other evidence is never sketched."""
     if isinstance(evidence, LatestModels):
         return {"compares": True, "exact": "it compares whole models"}
-    if not isinstance(evidence, ThisRound | LatestUpdates):
+    if not isinstance(evidence, ThisRound | LatestUpdates) and not getattr(evidence, "of_updates", False):
         return {}
     return {
         "compares": True,
