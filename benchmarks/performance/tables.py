@@ -64,6 +64,11 @@ def _against_best(part: str) -> Callable[[dict[str, Any]], float]:
     return value
 
 
+def _against_plain(found: dict[str, Any]) -> float:
+    rows = found["results"]["A"]
+    return times_faster(rows[NATIVE], rows["plain loop"])
+
+
 def _scaling(part: str) -> Callable[[dict[str, Any]], float]:
     def value(found: dict[str, Any]) -> float:
         rows = found["results"][part]
@@ -99,6 +104,7 @@ def share(case: dict[str, Any], changed: str) -> float:
 
 
 TARGETS = (
+    Target("A: native path against the plain loop", 4.5, True, "x", _against_plain),
     Target("A: native path against the fastest other way", 2.8, True, "x", _against_best("A")),
     Target(
         "A: start-up, without the first round itself", 3.0, False, " s",

@@ -74,11 +74,14 @@ inline void forward(const Linear& layer, const float* parameters, const float* c
 
 inline void update_bias(const Linear& layer, const Update& update, int64_t batch, const float* gradient,
                         int64_t gradient_stride) {
-  for (int64_t o = 0; o < layer.outputs && layer.biased; o += LANES) {
-    Vec total = {};
-    for (int64_t b = 0; b < batch; b++) total += load(gradient + b * gradient_stride + o);
-    update.apply(layer.bias + o, total);
-  }
+  if (!layer.biased) return;
+  update.with_step([&](auto step) {
+    for (int64_t o = 0; o < layer.outputs; o += LANES) {
+      Vec total = {};
+      for (int64_t b = 0; b < batch; b++) total += load(gradient + b * gradient_stride + o);
+      step(layer.bias + o, total);
+    }
+  });
 }
 
 // Gradient of the inputs (unless `back` is null), then the step of the weights, in one pass over them.
@@ -123,7 +126,9 @@ inline void backward(const Linear& layer, const Update& update, const float* con
                    [&](int64_t k) { return rows[k] + input + i; });
           const int64_t at = layer.weight + (output + o) * layer.stride + input + i;
           prefetch(next + o * layer.stride + i, layer.stride, R, V * LANES);
-          total.each([&](int x, int y, Vec sum) { update.apply(at + x * layer.stride + y * LANES, sum); });
+          update.with_step([&](auto step) {
+            total.each([&](int x, int y, Vec sum) { step(at + x * layer.stride + y * LANES, sum); });
+          });
         });
       });
     }

@@ -68,11 +68,12 @@ inline void backward_sparse(const Linear& layer, const Update& update, const flo
         if (start[0] == start[1] && update.plain) continue;  // what nobody moves need not come from memory
         const int64_t row = at + o * layer.stride;
         prefetch(update.weights + row + V * LANES, 0, 1, V * LANES);
+        update.prefetch(row + 2 * layer.stride, V * LANES);
         Tile<1, V> total;
         total.clear();
         add_rows(total, lists.by_output + start[0], lists.by_output + start[1],
                  [&](int32_t b) { return rows[b] + input; });
-        total.each([&](int, int i, Vec sum) { update.apply(row + i * LANES, sum); });
+        update.with_step([&](auto step) { total.each([&](int, int i, Vec sum) { step(row + i * LANES, sum); }); });
       }
     });
 }

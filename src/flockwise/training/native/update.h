@@ -17,15 +17,27 @@ struct Update {
   // Of Adam's step at hand: what corrects its averages for having begun at zero.
   float scale = 1, root = 1;
 
-  inline void apply(int64_t at, Vec gradient) const {
-    const Vec weight = load(weights + at);
-    if (plain) return store(weights + at, weight - rate * gradient);
-    const Vec pull = proximal == 0 ? Vec{} : proximal * (weight - load(received + at));
-    optimiser == DESCENT ? descend(at, weight, gradient, pull) : adapt(at, weight, gradient + pull);
+  // Call use(step), where step(at, gradient) moves a vector of parameters. A step holds the settings itself: from
+  // here they would be loaded again behind every store, which might have changed them for all a compiler knows.
+  template <class Use>
+  inline void with_step(Use use) const {
+    if (plain) use(plain_step());
+    else if (optimiser == DESCENT) use(descent());
+    else use(adaptation());
   }
 
   inline void apply_all(int64_t at, const float* gradient, int64_t count) const {
-    for (int64_t i = 0; i < count; i += LANES) apply(at + i, load(gradient + i));
+    with_step([&](auto step) {
+      for (int64_t i = 0; i < count; i += LANES) step(at + i, load(gradient + i));
+    });
+  }
+
+  // Ask for what a step will need soon besides the weights: it lies too far apart for the hardware to see it coming.
+  inline void prefetch(int64_t at, int64_t floats) const {
+    for (int64_t i = 0; i < floats && !plain; i += 16) {
+      __builtin_prefetch(velocity + at + i, 1, 3);
+      if (optimiser != DESCENT) __builtin_prefetch(squares + at + i, 1, 3);
+    }
   }
 
   // To be called before every step, from 1.
@@ -39,25 +51,46 @@ struct Update {
 
   static double power(double base, int64_t exponent) { return __builtin_pow(base, double(exponent)); }
 
+  auto plain_step() const {
+    return [weights = weights, rate = rate](int64_t at, Vec gradient) {
+      store(weights + at, load(weights + at) - rate * gradient);
+    };
+  }
+
+  auto pulled() const {
+    return [received = received, proximal = proximal](int64_t at, Vec weight) {
+      return proximal == 0 ? Vec{} : proximal * (weight - load(received + at));
+    };
+  }
+
   // Like torch.optim.SGD: decay and pull join the gradient before momentum.
-  inline void descend(int64_t at, Vec weight, Vec gradient, Vec pull) const {
-    gradient += decay * weight + pull;
-    gradient += momentum * load(velocity + at);
-    store(velocity + at, gradient);
-    store(weights + at, weight - rate * gradient);
+  auto descent() const {
+    return [pull = pulled(), weights = weights, velocity = velocity, rate = rate, momentum = momentum,
+            decay = decay](int64_t at, Vec gradient) {
+      const Vec weight = load(weights + at);
+      gradient += decay * weight + pull(at, weight);
+      gradient += momentum * load(velocity + at);
+      store(velocity + at, gradient);
+      store(weights + at, weight - rate * gradient);
+    };
   }
 
   // Like torch.optim.Adam; AdamW's decay is beside the step, not inside its averages.
-  inline void adapt(int64_t at, Vec weight, Vec gradient) const {
-    constexpr float means = float(1 - BETA_MEANS), squared = float(1 - BETA_SQUARES);
-    if (optimiser == ADAM) gradient += decay * weight;
-    else weight *= 1 - rate * decay;
-    Vec mean = load(velocity + at), square = load(squares + at);
-    mean += means * (gradient - mean);
-    square += squared * (gradient * gradient - square);
-    store(velocity + at, mean);
-    store(squares + at, square);
-    store(weights + at, weight - rate * scale * mean / (root * square_root(square) + float(EPSILON)));
+  auto adaptation() const {
+    const bool within = optimiser == ADAM;
+    return [pull = pulled(), weights = weights, velocity = velocity, squares = squares, fast = rate * scale, root = root,
+            inside = within ? decay : 0.0f, kept = within ? 1.0f : 1 - rate * decay](int64_t at, Vec gradient) {
+      constexpr float means = float(1 - BETA_MEANS), squared = float(1 - BETA_SQUARES);
+      const Vec weight = load(weights + at);
+      gradient += pull(at, weight);
+      gradient += inside * weight;
+      Vec mean = load(velocity + at), square = load(squares + at);
+      mean += means * (gradient - mean);
+      square += squared * (gradient * gradient - square);
+      store(velocity + at, mean);
+      store(squares + at, square);
+      store(weights + at, kept * weight - fast * mean / (root * square_root(square) + float(EPSILON)));
+    };
   }
 };
 
