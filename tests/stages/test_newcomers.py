@@ -19,10 +19,8 @@ def replies_to(plan):
     """Every client goes half of the way to what it wants, with some noise."""
     clients = np.array(sorted(task.client for task in plan.tasks))
     sent = np.stack([plan.models[plan.offers[client][0]] for client in clients])
-    noise = np.stack(
-        [np.random.default_rng([plan.round, client]).standard_normal(PARAMETERS) for client in clients]
-    )
-    updates = (0.5 * (TARGETS[KIND[clients]] - sent) + 0.3 * noise).astype(np.float32)
+    noise = [np.random.default_rng([plan.round, client]).standard_normal(PARAMETERS) for client in clients]
+    updates = (0.5 * (TARGETS[KIND[clients]] - sent) + 0.3 * np.stack(noise)).astype(np.float32)
     ones = np.ones(len(clients), np.int64)
     return Replies(
         plan.round, clients, updates, ones, 0 * ones, ones * 1.0, np.full((len(clients), 3), np.nan)
