@@ -103,7 +103,7 @@ def _row(*cells: object) -> str:
 
 
 def _code(change: str) -> str:
-    return f"`{change}`".replace("|", "\\|")
+    return "`" + change.replace("`", "'").replace("|", "\\|") + "`"
 
 
 def load() -> tuple[int, int, str]:
