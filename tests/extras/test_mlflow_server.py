@@ -43,7 +43,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         _wait_for(f"http://127.0.0.1:{port}/health", process, folder / "log")
         yield f"http://127.0.0.1:{port}"
     finally:
-        os.killpg(process.pid, signal.SIGKILL)  # with its workers, which it waits for; its database is thrown away
+        os.killpg(
+            process.pid, signal.SIGKILL
+        )  # with its workers, which it waits for; its database is thrown away
         process.wait(30)
 
 
