@@ -201,7 +201,7 @@ def check_next_month_nodes_are_known_by_their_keys_newcomers_placed_and_who_chan
     deployment, tmp_path
 ):
     january, february = tmp_path / "january", tmp_path / "february"
-    Supervised(EXAMPLE, deployment, january, settings(january, "flic", '{"warmup": 2}', 2, 120)).end()
+    Supervised(EXAMPLE, deployment, january, settings(january, "flic", '{"warmup": 2}', 4, 120)).end()
     even, odd, *_ = open_run(january).checkpoint()["labels"].tolist()
     assert even != odd
     deployment._register(4)
@@ -215,12 +215,12 @@ def check_next_month_nodes_are_known_by_their_keys_newcomers_placed_and_who_chan
     options = f'{{"warmup": 2, "continues": "{january}"}}'
     job = Supervised(app, deployment, february, settings(february, "flic", options, 1, 120, clients=5))
     found = job.end()
-    assert found.state == "finished" and found.rounds.tolist() == [2, 3]
+    assert found.state == "finished" and found.rounds.tolist() == [4, 5]
     assert found.checkpoint()["labels"].tolist() == [even, even, even, odd, even]
     assert found.array("trained")[1][-1].all()
-    told = {(event.kind, event.client) for event in found.events if event.round == 2}
+    told = {(event.kind, event.client) for event in found.events if event.round == 4}
     assert {("continued", None), ("joined", 4), ("placed", 4), ("moved", 1)} <= told
-    assert found.environment["parent"] == str(january) and found.environment["continued_at"] == 2
+    assert found.environment["parent"] == str(january) and found.environment["continued_at"] == 4
     os.killpg(deployment.processes["node-4"]["pid"], signal.SIGTERM)
     end = time.monotonic() + 60
     while deployment.online() > NODES and time.monotonic() < end:  # the next check counts on four

@@ -166,7 +166,9 @@ def test_a_decision_that_still_waits_is_carried_out_next_month(january: Path, tm
         assert CliRunner().invoke(app, ["quarantine", str(copy), name]).exit_code == 0
     run = fw.continue_run(copy, month(2, FEBRUARY), more=1, out=tmp_path / "february", **options())
     assert [run.clients[number]["name"] for number in run.apart] == ["hospital D"]
-    assert [(e.round, e.message) for e in run.events if e.kind == "quarantine"] == [(7, "quarantine by a person")]
+    assert [(e.round, e.message) for e in run.events if e.kind == "quarantine"] == [
+        (7, "quarantine by a person")
+    ]
 
 
 def test_clients_set_apart_stay_apart(january: Path, tmp_path: Path) -> None:

@@ -39,7 +39,9 @@ def folder(
         raise DataError(f"data.path = {path!r}: {where} holds no {' or '.join(ENDINGS)} files")
     tables = {file.stem: _parts(read_table(file), part, file) for file in files}
     if about and not (where / about).is_file():
-        raise DataError(f"data.about = {about!r}: {where} has no such file; put it there, beside the clients' own")
+        raise DataError(
+            f"data.about = {about!r}: {where} has no such file; put it there, beside the clients' own"
+        )
     if len(tables) < len(files):
         raise DataError(f"{where}: two files of one name: every client needs a name of its own")
     known = _known(where / about, list(tables)) if about else {}

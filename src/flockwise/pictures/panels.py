@@ -7,6 +7,7 @@ from flockwise.pictures.fonts import fitted, width_of
 from flockwise.pictures.picture import SOFT, Picture, Text
 
 MARGIN, GAP, HEAD, LEAST = 12.0, 18.0, 34.0, 420.0
+SLACK = 0.85  # of the room for a line of notes: a viewer without Helvetica takes a wider font
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Figure:
         columns = min(self.across, len(self.panels))
         below = HEAD + -(-len(self.panels) // columns) * (tall + GAP)
         width = max(2 * MARGIN + columns * wide + (columns - 1) * GAP, LEAST)
-        lines = [line for note in self.notes for line in wrapped(note, width - 2 * MARGIN, 10)]
+        room = SLACK * (width - 2 * MARGIN)
+        lines = [line for note in self.notes for line in wrapped(note, room, 10)]
         picture = Picture(width, below + 13 * len(lines) + 4, self.title)
         title = fitted(self.title, width - 2 * MARGIN, 14, bold=True)
         picture.add(Text(MARGIN, 21, title, size=14, bold=True))
