@@ -75,30 +75,34 @@ class Way:
             env={**os.environ, **(environment or {})}, start_new_session=True,
         )  # fmt: skip
         self.turns: list[list[float]] = []
+        self._cpu_in_turns = 0.0
         self._answer()
         self.startup = time.perf_counter() - began
         self._cpu = cpu_seconds(self._process.pid)
 
     def take(self, rounds: int) -> None:
         """One turn."""
+        before = cpu_seconds(self._process.pid)
         self._ask(str(rounds))
         self.turns.append(self._answer()["seconds"])
+        self._cpu_in_turns += cpu_seconds(self._process.pid) - before
 
     def warm(self, rounds: int) -> None:
         """Rounds that do not count: until every client's data has been read once."""
         self.take(rounds)
         self.turns.clear()
-        self._cpu = cpu_seconds(self._process.pid)
+        self._cpu, self._cpu_in_turns = cpu_seconds(self._process.pid), 0.0
 
     def stop(self) -> dict[str, Any]:
-        """What it measured, and the accuracy it reached."""
+        """What it measured, and the accuracy it reached. `cpu` has what was used between turns too."""
         self._restless = False
         cpu = cpu_seconds(self._process.pid) - self._cpu
         self._ask("stop")
         last = self._answer()
         self._process.communicate(timeout=120)
         self._errors.close()
-        return {**last, "startup": self.startup, "cpu": cpu, "turns": self.turns}
+        told = {"startup": self.startup, "cpu": cpu, "cpu_in_turns": self._cpu_in_turns, "turns": self.turns}
+        return {**last, **told}
 
     def kill(self) -> None:
         """End it and what it started, if it is still there."""

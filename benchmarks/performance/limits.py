@@ -1,0 +1,63 @@
+"""What is not reached in training on one core, and what stands in the way: every number is computed from the results."""
+
+from statistics import median
+from typing import Any
+
+from tables import NATIVE, times_faster
+
+PRODUCTS = "matrix products of 1x1 convolutions"
+MOBILENET, CNN = 2.5, 4.5  # times the plain loop
+
+
+def limits_part(
+    kernels: dict[str, Any], engine: dict[str, Any], where: dict[str, Any], optimisers: dict[str, Any]
+) -> list[str]:
+    """Profiles and the cost of optimisers."""
+    mobilenet, cnn = (where["results"][model] for model in ("mobilenet", "cnn"))
+    speedup = kernels["W4"]["ways"]["generic"]["speedup_median"]
+    share, peak = mobilenet["shares"][PRODUCTS], mobilenet["peak_gflops"]
+    left = max(speedup / MOBILENET - share, 0)
+    rows = engine["results"]["A"]
+    reached = times_faster(rows[NATIVE], rows["plain loop"])
+    low, high = sorted(optimisers["load"])
+    return [
+        "## What stands in the way\n",
+        f"`{where['command']}`, {where['date']}, load of the machine {where['load']:.0f}: samples of the CPU clock.\n",
+        f"MobileNetV1 has {speedup:.2f}x of the usual loop where {MOBILENET}x is wanted. "
+        f"{100 * share:.0f} % of its compiled step are matrix products, which run at "
+        f"{100 * mobilenet['products_gflops'] / peak:.0f} % of the speed of a product of 768 ({peak:.0f} GFLOP/s in "
+        f"the same run). With them as they are, {MOBILENET}x would leave everything else {100 * left:.0f} % of today's "
+        f"time; it takes {100 * (1 - share):.0f} %.\n",
+        shares_table(mobilenet["shares"]) + "\n",
+        f"The papers' CNN has {reached:.2f}x of the plain loop in whole rounds where {CNN}x is wanted: "
+        f"{100 * max(1 - reached / CNN, 0):.0f} % less time. No part alone can give that.\n",
+        shares_table(cnn["shares"]) + "\n",
+        "### Momentum and Adam beside plain SGD\n",
+        f"`{optimisers['command']}`, {optimisers['date']}, load of the machine between {low:.0f} and {high:.0f}: CPU "
+        "time over that of plain SGD in the same turn, batches of 10, the median. The bar is 1, as fast. What they "
+        "remember is as large as the model, Adam's twice, and goes through memory in every step; Adam takes a root "
+        "and a quotient for every weight. `before` is the same with the kernels of the commit before.\n",
+        optimisers_table(optimisers["results"]),
+    ]
+
+
+def shares_table(shares: dict[str, float]) -> str:
+    """Parts of a step."""
+    lines = [f"| {part} | {100 * value:.0f} % |" for part, value in shares.items() if value >= 0.005]
+    return "\n".join(["| part | of the time |", "|---|---|", *lines])
+
+
+def optimisers_table(found: dict[str, dict[str, Any]]) -> str:
+    """Every model and optimiser."""
+    lines = [
+        "| model | optimiser | CPU ms, median | x plain SGD | before | faster than before | same bits | as fast |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for model, rows in found.items():
+        for name, row in rows.items():
+            same, fast = ("yes" if each else "no" for each in (row["same_bits"], row["over_sgd"] <= 1))
+            lines.append(
+                f"| {model} | {name} | {1000 * median(row['seconds']['now']):.1f} | {row['over_sgd']:.2f} | "
+                f"{row['over_sgd_before']:.2f} | {row['before_over_now']:.2f}x | {same} | {'-' if name == 'sgd' else fast} |"
+            )
+    return "\n".join(lines)
