@@ -1,11 +1,11 @@
-"""What courses tell (src/flockwise/stages/course.py): the separation that noise reaches, and who points against its own past.
+"""What courses tell (stages/course.py): the separation that noise reaches, and who points against its own past.
 
     python benchmarks/defence/courses.py [--seeds 2] [--data DIR]
 
-FedAvg with courses kept and never acted on: everybody trains one epoch in each of 14 rounds, learning rates 0.1 and 0.3, seeds from
-100 on (the leaderboard has 0 to 4). Statistic, by split: the largest separation of any round, and how many updates from round 4
-on point against their client's course. All are honest; an update turned round is seen if the honest one is not.
-Writes benchmarks/results/courses.json.
+FedAvg with courses kept and never acted on: everybody trains one epoch in each of 14 rounds, learning rates 0.1 and 0.3,
+seeds from 100 on (the leaderboard has 0 to 4). Statistic, by split: the largest separation of any round, and how many
+updates from round 4 on point against their client's course. All are honest; an update turned round is seen if the honest
+one is not. Writes benchmarks/results/courses.json.
 """
 
 import argparse
@@ -21,8 +21,22 @@ import flockwise as fw
 from flockwise.clustering import louvain
 from flockwise.data.loading import load
 from flockwise.similarity import one_plus_cosine
-from flockwise.stages import Clustered, Every, Found, Known, Method, Round, Stage
-from flockwise.stages import all_go_on, average, chain, sample, split_flocks, stage, train
+from flockwise.stages import (
+    Clustered,
+    Every,
+    Found,
+    Known,
+    Method,
+    Round,
+    Stage,
+    all_go_on,
+    average,
+    chain,
+    sample,
+    split_flocks,
+    stage,
+    train,
+)
 from flockwise.stages.course import PAST, Courses
 
 OUT = Path(__file__).parents[1] / "results" / "courses.json"
@@ -45,7 +59,9 @@ class Noted:
     """Looks for flocks, writes down how far apart they are, and says that there are none."""
 
     exact = ""
-    inside = Clustered(one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity", centred=True)
+    inside = Clustered(
+        one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity", centred=True
+    )
 
     def __init__(self) -> None:
         self.separations: list[float] = []
@@ -76,7 +92,11 @@ def measured(name: str, rate: float, seed: int, where: Path | None) -> tuple[flo
     held = fw.data.digits() if data == "digits" else load(data, where)
     clients = getattr(fw.splits, split)(held, validation=0.2, seed=seed, **options)
     courses, noted, against = Courses(), Noted(), list[bool]()
-    stages = [beside_courses(courses, against), courses.keep, split_flocks(courses, noted, all_go_on, Every(2))]
+    stages = [
+        beside_courses(courses, against),
+        courses.keep,
+        split_flocks(courses, noted, all_go_on, Every(2)),
+    ]
     with tempfile.TemporaryDirectory() as folder:
         fw.run(
             Method(chain(train(sample), *stages, average(fw.mean()))), clients, model=fw.models.mlp(hidden=32),
@@ -88,15 +108,23 @@ def measured(name: str, rate: float, seed: int, where: Path | None) -> tuple[flo
 
 def main() -> None:
     """Measure every split, and write the numbers down."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--data", type=Path)
     given = parser.parse_args()
     found = {}
     for name in SPLITS:
-        runs = [measured(name, rate, FIRST_SEED + k, given.data) for rate in RATES for k in range(given.seeds)]
+        runs = [
+            measured(name, rate, FIRST_SEED + k, given.data) for rate in RATES for k in range(given.seeds)
+        ]
         against = [one for _, run in runs for one in run]
-        found[name] = {"separation": max(apart for apart, _ in runs), "updates": len(against), "against": sum(against)}
+        found[name] = {
+            "separation": max(apart for apart, _ in runs),
+            "updates": len(against),
+            "against": sum(against),
+        }
         print(name, found[name], flush=True)
     OUT.write_text(json.dumps({"seeds": given.seeds, "splits": found}, indent=1) + "\n", encoding="utf-8")
 

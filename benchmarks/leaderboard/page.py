@@ -29,7 +29,12 @@ from bars import OURS, bars, behind  # noqa: E402
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 WRAPS = {"best": "**", "tied": "*", "": ""}
 VERSIONS = ("first", "second")  # of our method, whose results were replaced
-SHOWN = {"accuracy": "accuracy", "accuracy_worst_group": "worst group", "ari": "ARI", "false_alarms": "honest set apart"}
+SHOWN = {
+    "accuracy": "accuracy",
+    "accuracy_worst_group": "worst group",
+    "ari": "ARI",
+    "false_alarms": "honest set apart",
+}
 VERDICTS = {True: "met", False: "**not met**", None: "not measured yet"}
 
 
@@ -143,7 +148,11 @@ def replaced(folder: Path) -> str:
     versions = [version for version in VERSIONS if (folder / version).is_dir()]
     if not versions:
         return ""
-    told = [f"## What `{OURS}` gave before it was changed", "", f"Results in `benchmarks/leaderboard/{folder.name}`."]
+    told = [
+        f"## What `{OURS}` gave before it was changed",
+        "",
+        f"Results in `benchmarks/leaderboard/{folder.name}`.",
+    ]
     for version in versions:
         told += ["", f"The {version} version:", "", _line(["where", "seeds", *SHOWN.values()])]
         told.append(_line(["---", *["---:"] * (len(SHOWN) + 1)]))

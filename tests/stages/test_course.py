@@ -71,7 +71,9 @@ def test_who_comes_from_another_flock_has_no_past_there():
 def test_parts_of_a_flock_keep_their_past():
     straight = np.eye(6, 3) + 0.1
     before = last(state([0] * 6), [straight] * 3).state
-    split = replace(before, labels=np.array([0, 0, 0, 1, 1, 1]), models=before.models.repeat(2, axis=0), round=3)
+    split = replace(
+        before, labels=np.array([0, 0, 0, 1, 1, 1]), models=before.models.repeat(2, axis=0), round=3
+    )
     sent = np.vstack([straight[:5], -straight[5:]])
     done = after(COURSES.keep, a_round(split, batch(range(6), sent, 4)))
     assert done.replies.clients.tolist() == [0, 1, 2, 3, 4]

@@ -68,8 +68,14 @@ def test_turncoats_are_told_by_their_own_past_late_in_training():
 
 def test_its_rule_is_the_mean_behind_adaptive_clipping_unless_another_is_named(tmp_path):
     own = parse_config({"strategy": SHEPHERD}).aggregation
-    assert (own.name, own.attackers, [step.name for step in own.before]) == ("mean", 0.3, ["adaptive-clipping"])
-    assert parse_config({"strategy": SHEPHERD, "aggregation": {"attackers": 0.1}}).aggregation.attackers == 0.1
+    assert (own.name, own.attackers, [step.name for step in own.before]) == (
+        "mean",
+        0.3,
+        ["adaptive-clipping"],
+    )
+    assert (
+        parse_config({"strategy": SHEPHERD, "aggregation": {"attackers": 0.1}}).aggregation.attackers == 0.1
+    )
     plain = parse_config({"strategy": SHEPHERD, "aggregation": {"name": "mean"}}).aggregation
     assert plain.attackers == 0 and not plain.before
     assert not parse_config({"strategy": SHEPHERD, "aggregation": {"before": []}}).aggregation.before
