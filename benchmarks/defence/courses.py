@@ -1,11 +1,11 @@
-"""What courses tell (src/flockwise/stages/course.py): the separation that noise reaches, and who points against its own past.
+"""What courses tell (stages/course.py): the separation that noise reaches, and who points against its own past.
 
     python benchmarks/defence/courses.py [--seeds 2] [--data DIR]
 
-FedAvg with courses kept and never acted on: everybody trains one epoch in each of 14 rounds, learning rates 0.1 and 0.3, seeds from
-100 on (the leaderboard has 0 to 4). Statistic, by split: the largest separation of any round, and how many updates from round 4
-on point against their client's course. All are honest; an update turned round is seen if the honest one is not.
-Writes benchmarks/results/courses.json.
+FedAvg with courses kept and never acted on: everybody trains one epoch in each of 14 rounds, learning rates 0.1 and 0.3,
+seeds from 100 on (the leaderboard has 0 to 4). Statistic, by split: the largest separation of any round, and how many
+updates from round 4 on point against their client's course. All are honest; an update turned round is seen if the honest
+one is not. Writes benchmarks/results/courses.json.
 """
 
 import argparse

@@ -53,10 +53,10 @@ class Courses:
 
     @property
     def keep(self) -> Stage:
-        """The stage that takes this round's updates into the courses; those that go against their client's past do not count.
+        """The stage that takes this round's updates into the courses; those against their client's past do not count.
 
-        A client that does so in three rounds in a row has changed, or lies: it goes on in a flock of its own, and begins a new
-        course. So does who came from another flock. If all of a flock turn, it is the flock that turned, and all count.
+        A client that does so in three rounds in a row has changed, or lies: it goes on in a flock of its own, and begins a
+        new course. So does who came from another flock. If all of a flock turn, the flock has turned, and all count.
         """
 
         def run(round: Round) -> Round:

@@ -6,8 +6,8 @@ Ours, put together from what was measured to hold (docs/methods/shepherd.md):
   out, so kinds show within two or three rounds, at any learning rate, and need not be as many as anybody said;
 - every flock is looked into in every round, from the one that all begin in, and split by Louvain where the courses of its
   clients, seen from their mean, are further apart than noise makes them; then the parts are looked into by themselves;
-- an update that points against its client's own course does not count. No past of others is needed for that, so it holds late
-  in training, when the updates of honest clients no longer agree. Who does so again and again has a flock of its own;
+- an update that points against its client's own course does not count. Nobody else is needed to tell, so it holds late in
+  training, when the updates of honest clients no longer agree. Who does so again and again has a flock of its own;
 - inside flocks the mean, with the longest updates shortened to the length of the next (adaptive clipping): nobody is louder
   than a third of the others, and unlike a median it costs clients with few labels or samples little;
 - a flock is hostile if its own members say that its model is bad and that another would serve them far better, never for
