@@ -58,7 +58,7 @@ def test_whom_a_person_confirms_is_not_let_in():
 
 def test_attackers_on_parole_do_little_harm():
     game = play(
-        rounds=26, split={"name": "iid", "clients": 12}, strategy={"name": "shepherd", "patience": 2, "parole_after": 4},
+        rounds=26, split={"name": "iid", "clients": 12}, strategy={"name": "shepherd", "parole_after": 4},
         attack={"name": "reverse", "clients": 3, "scale": 5.0},
     )  # fmt: skip
     released = [event.client for _, event in game.events("released")]
@@ -88,7 +88,7 @@ def test_honest_clients_pass_their_probation():
 
 def test_attackers_on_parole_that_still_shout_are_set_apart_again():
     game = play(
-        rounds=26, split={"name": "iid", "clients": 12}, strategy={"name": "shepherd", "patience": 2, "parole_after": 4},
+        rounds=26, split={"name": "iid", "clients": 12}, strategy={"name": "shepherd", "parole_after": 4},
         attack={"name": "model-replacement", "clients": 3, "scale": 10.0},
     )  # fmt: skip
     again = [event for _, event in game.events("quarantine") if "parole" in event.message]

@@ -63,8 +63,8 @@ def shepherd(
         chain(
             train(sample),
             courses.keep,  # what points against its client's own past is left out
-            split_flocks(courses, Nested(communities), all_go_on, Every(first)),
             probation(parole_after),
+            split_flocks(courses, Nested(communities), all_go_on, Every(first)),
             average(rule),
             judge_flocks("validation", JUDGED),
             parole(parole_after),
