@@ -21,7 +21,8 @@ Points = list[tuple[float, float]]
 
 def main() -> None:
     """Write the page."""
-    sketches, growth = read("sketches.json"), [*read("growth.json"), *read("growth_further.json")]
+    sketches = read("sketches.json")
+    growth = [cell for path in sorted(RESULTS.glob("growth*.json")) for cell in read(path.name)]
     crowds = [read(path.name) for path in sorted(RESULTS.glob("flocks_of_*.json"))]
     draw("scale-errors", *error_picture(sketches))
     draw("scale-flocks", *flock_picture(sketches))
