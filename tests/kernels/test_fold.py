@@ -90,3 +90,7 @@ def test_a_sketch_has_between_16_and_65536_numbers() -> None:
     for width in (15, 65_537):
         with pytest.raises(InputError, match="sketch"):
             Fold(1, width)
+
+
+def test_blocks_are_turned_by_anything_from_nothing_on() -> None:
+    assert set(Fold(16 * 400, 16).turns.tolist()) == set(range(16))
