@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -43,6 +44,8 @@ def _functions(old: Any, new: Any) -> bool:
 def _plain(found: Any) -> Any:
     if isinstance(found, property):
         found = found.fget
+    if isinstance(found, cached_property):
+        found = found.func
     if isinstance(found, classmethod | staticmethod):
         found = found.__func__
     return getattr(found, "__wrapped__", found)

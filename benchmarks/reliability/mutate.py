@@ -213,7 +213,8 @@ def summary(name: str, trying: Trying) -> dict[str, Any]:
 
 
 def _reason(reasons: dict[str, str], mutant: Mutant) -> str:
-    return reasons.get(mutant.name, "")
+    """By the change alone, or with its line where the same change stands in several."""
+    return reasons.get(f"{mutant.line}: {mutant.name}") or reasons.get(mutant.name, "")
 
 
 def main() -> int:

@@ -71,3 +71,26 @@ def test_cosines_are_off_by_about_one_over_the_root_of_the_width(heavy: bool) ->
 def test_a_width_that_makes_no_sense_is_refused(width: int) -> None:
     with pytest.raises(InputError, match="sketch = "):
         Fold(100, width)
+
+
+@pytest.mark.parametrize("smallest", [0, 1 << 62])
+def test_columns_of_any_layout_and_type_give_the_same_sketch(
+    smallest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flockwise.kernels.native.loading.SMALLEST", smallest)
+    fold, given = Fold(100, 16), rows(6, 100)
+    whole = fold(given)
+    for other in (np.asfortranarray(given), given.astype(np.float64), np.repeat(given, 2, axis=1)[:, ::2]):
+        assert np.array_equal(fold(other), whole)
+    assert fold.seed == 0 and set(fold.signs.tolist()) == {1.0, -1.0} and len(fold.turns) == 7
+
+
+def test_a_sketch_has_between_16_and_65536_numbers() -> None:
+    assert Fold(1, 16).width == 16 and Fold(1, 65_536).width == 65_536
+    for width in (15, 65_537):
+        with pytest.raises(InputError, match="sketch"):
+            Fold(1, width)
+
+
+def test_blocks_are_turned_by_anything_from_nothing_on() -> None:
+    assert set(Fold(16 * 400, 16).turns.tolist()) == set(range(16))

@@ -66,3 +66,8 @@ def test_a_tie_is_broken_where_it_stands():
     assert lowest(np.array([1.0, 1.0, 2.0, 3.0, 4.0]), 2, rows).tolist() == [1, 0]
     assert lowest(np.array([1.0, 1.0, 2.0, 3.0, 4.0]), 1, rows).tolist() == [1]
     assert lowest(np.array([-1.0, -1.0 - 1e-9, 2.0, 3.0, 4.0]), 1, rows).tolist() == [1]
+
+
+def test_scores_of_nothing_are_a_tie():
+    rows = np.array([[2.0], [1.0], [3.0]], np.float32)
+    assert lowest(np.zeros(3), 1, rows).tolist() == [1]
