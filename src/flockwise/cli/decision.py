@@ -25,7 +25,11 @@ def decision(action: str, told: str) -> click.Command:
         ]  # all of them are known, or nothing is filed
         for number in numbers:
             file_request(run, {"action": action, "client": number})
-        when = "its next round" if found.state == "running" else "the round after `flockwise resume`"
+        when = (
+            "its next round"
+            if found.state == "running"
+            else "the round after `flockwise resume` (or `continue`)"
+        )
         click.echo(
             f"{action}: {', '.join(printable(found.called(number)) for number in numbers)}, from {when} on"
         )
