@@ -92,7 +92,7 @@ def main() -> None:
     torch.set_num_threads(1)
     load = os.getloadavg()[0]
     found: dict[str, Any] = {
-        model: measured(model, epochs, 7 if options.quick else 25, options.before)
+        model: measured(model, epochs, 3 if options.quick else 25, options.before)
         for model, epochs in WORKLOADS.items()
     }
     for model, rows in found.items():
@@ -101,7 +101,7 @@ def main() -> None:
             print(f"{model:8} {name:9} {told}", flush=True)
     if options.json:
         about = {
-            "command": "python benchmarks/performance/optimisers.py",
+            "command": "python benchmarks/performance/optimisers.py" + (" --quick" if options.quick else ""),
             "date": time.strftime("%Y-%m-%d"),
             "load": [round(load, 2), round(os.getloadavg()[0], 2)],
             "results": found,

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from limits import limits_part
+from limits import limits_part, optimisers_part
 from tables import (
     ALONE,
     NATIVE,
@@ -60,10 +60,10 @@ def main() -> None:
         if name not in SCALING
     }
     (DOCS / "images" / "engine.svg").write_text(chart(panels))
-    where, optimisers = (
-        json.loads((RESULTS / name).read_text()) for name in ("where.json", "optimisers_busy.json")
-    )
-    parts = [*rounds_part(engine), *kernels_part(kernels), *limits_part(kernels, engine, where, optimisers)]
+    where = json.loads((RESULTS / "where.json").read_text())
+    parts = [*rounds_part(engine), *kernels_part(kernels), *limits_part(kernels, engine, where)]
+    if (file := RESULTS / "optimisers_busy.json").exists():
+        parts += optimisers_part(json.loads(file.read_text()))
     (DOCS / "performance.md").write_text("\n".join(parts) + "\n")
     before, _, after = README.read_text().split(BLOCK)
     README.write_text(f"{before}{BLOCK}\n{summary(engine)}\n{BLOCK}{after}")

@@ -66,7 +66,10 @@ def train(model: str) -> None:
 
 
 def product_operations(model: str) -> int:
-    """Floating point operations of the dense convolutions in all trainings: forward, and twice that back."""
+    """Floating point operations of the dense convolutions in all trainings: forward, and twice that back.
+
+    The images need no gradient, which is counted all the same: less than a hundredth.
+    """
     shape, samples, _, times = MODELS[model]
     module, found = build(model, shape, 10, seed=0), [0]
 
