@@ -60,7 +60,7 @@ def test_turncoats_are_told_by_their_own_past_late_in_training():
         rounds=18, split=MIXED["label swap"], strategy=SHEPHERD,
         attack={"name": "reverse", "scale": 1.0, "clients": 3, "first_round": 13},
     )  # fmt: skip
-    turned = {client for event in game.events("turned") for client in event.detail["clients"]}
+    turned = {client for _, event in game.events("turned") for client in event.detail["clients"]}
     assert turned >= game.attackers
     assert not game.apart - game.attackers
     assert game.mean_accuracy > 0.85
