@@ -35,8 +35,8 @@ class Strategy(Piece, Generic[Options]):
         """The method with these options, checked; `rule` may be a rule, a rule with options, or your own function."""
         given: dict[str, Any] = dict(options)
         takes_rule = "rule" in inspect.signature(self.function).parameters
-        plain = self.rule is None or (self.rule.name == MEAN.name and not self.rule.before)
-        usual = {} if plain else {"rule": self.rule}
+        own = self.rule
+        usual = {} if own is None or (own.name == MEAN.name and not own.before) else {"rule": own}
         rule = {"rule": as_bound(given.pop("rule"))} if "rule" in given else usual
         if not takes_rule and rule.pop("rule", MEAN).name != MEAN.name:
             raise ConfigError(f"aggregation.name: {self.name} has a rule of its own; leave it out")
