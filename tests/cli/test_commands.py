@@ -84,6 +84,10 @@ def test_json_progress_is_one_object_per_round(finished: Path, tmp_path: Path) -
     assert [json.loads(line)["round"] for line in done.stdout.splitlines()] == [1, 2]
 
 
+def test_the_template_of_no_strategy_is_that_of_the_one_for_when_nothing_is_known() -> None:
+    assert CliRunner().invoke(app, ["new"]).stdout == CliRunner().invoke(app, ["new", "shepherd"]).stdout
+
+
 def test_a_template_runs_as_it_is(tmp_path: Path) -> None:
     command = CliRunner()
     for strategy in STRATEGIES:

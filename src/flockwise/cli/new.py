@@ -6,10 +6,13 @@ import click
 
 
 @click.command()
-@click.argument("strategy", default="flic")
+@click.argument("strategy", default="shepherd")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of a config instead, for editors.")
 def new(strategy: str, schema: bool) -> None:
-    """Write a commented config for STRATEGY to standard output, or a commented study (flockwise new study)."""
+    """Write a commented config for STRATEGY to standard output, or a commented study (flockwise new study).
+
+    Without a name it is `shepherd`, the method for when nothing is known of the clients (docs/which-method.md).
+    """
     if schema:
         from flockwise.config import schema as json_schema
 
