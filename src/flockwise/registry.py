@@ -124,7 +124,12 @@ class Registry(Mapping[str, P], Generic[P]):
     def _look_into(self, folder: ModuleType) -> None:
         for module in sorted(pkgutil.iter_modules(folder.__path__), key=lambda found: found.name):
             if not module.ispkg:
-                importlib.import_module(f"{self._package}.{module.name}")
+                loaded = importlib.import_module(f"{self._package}.{module.name}")
+                piece = getattr(loaded, module.name, None)
+                if vars(folder).get(module.name) is loaded and callable(piece):
+                    setattr(
+                        folder, module.name, piece
+                    )  # also of another registry of this folder: the file would hide it
         self._pieces = dict(sorted(self._pieces.items()))
         for function in (piece.function for piece in self._pieces.values()):
             if isinstance(

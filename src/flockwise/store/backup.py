@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sqlite3
+import time
 from pathlib import Path
 
 from flockwise.errors import RunError
@@ -11,7 +12,7 @@ from flockwise.store.checkpoint import checkpoint_path
 from flockwise.store.looking import looking
 from flockwise.store.reader import open_run
 
-_TRIES = 10  # a run that goes on may drop a checkpoint between two of our steps
+_LONGEST = 30.0  # seconds: a run that goes on may drop a checkpoint between two of our steps
 
 
 def back_up(path: str | Path, target: str | Path) -> Path:
@@ -25,12 +26,13 @@ def back_up(path: str | Path, target: str | Path) -> Path:
         raise RunError(f"{target}: is there already; choose another place for the copy")
     files.make_private(target)
     files.make_private(target / "checkpoints")
-    for _ in range(_TRIES):
+    end = time.monotonic() + _LONGEST
+    while True:
         _copy_record(path / "run.sqlite", target / "run.sqlite")
         if _copied_checkpoints(path, target):
             break
-    else:
-        raise RunError(f"{path}: its checkpoints change faster than they can be copied; try again")
+        if time.monotonic() > end:
+            raise RunError(f"{path}: its checkpoints change faster than they can be copied; try again")
     for name in ("environment.json", "config.toml"):  # the config comes last: without one there is no run
         with contextlib.suppress(FileNotFoundError):
             files.write_private(target / name, (path / name).read_bytes())
