@@ -3,9 +3,9 @@
     git worktree add /tmp/before bd37606
     python benchmarks/performance/before_after.py --before /tmp/before --data DIR [--json FILE]
 
-Both train and aggregate in processes of their own and take turns, as in engine.py. The reading, fixed before: the median over
-turns of the seconds a round of this release over those of the older one in the same turn; the bar is 1, not slower. Of whole
-runs the same with every client tested in every round, which is what the older release does.
+Both train and aggregate in processes of their own and take turns, as in engine.py. The reading, fixed before: the median
+over turns of the seconds a round of this release over those of the older one in the same turn; the bar is 1, not slower. Of
+whole runs the same with every client tested in every round, which is what the older release does.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from turns import Way, interleaved
 from engine import A, B, cpu
 
 HERE = Path(__file__).parent
-# What is measured: workload, way of this release, way of the older one, turns, rounds in each, rounds before that do not count.
+# What is measured: workload, way of this release, way of the older one, turns, rounds in each, rounds that do not count.
 PARTS = {
     "A": (A, "ours", "ours", 10, 2, 1),
     "B": (B, "ours", "ours", 20, 60, 300),
