@@ -158,6 +158,27 @@ def test_replies_outlive_the_shared_memory_of_their_round(monkeypatch: pytest.Mo
     assert found.updates.tobytes() == expected.updates.tobytes()
 
 
+def test_a_round_is_copied_out_of_shared_memory_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, whole = _engine(2), _engine(2)
+    expected = whole.train(_plan())
+    size = engine._updates.rows.shape[1]
+    monkeypatch.setattr(local, "_PART", 4 * size)  # one row
+    taken: list[int] = []
+
+    class Watched(np.ndarray):
+        def __getitem__(self, index: object) -> np.ndarray:
+            if isinstance(index, list):
+                taken.append(len(index))
+            return np.asarray(self).__getitem__(index)
+
+    monkeypatch.setattr(engine._updates, "rows", engine._updates.rows.view(Watched))
+    replies = engine.train(_plan())
+    np.testing.assert_array_equal(replies.updates, expected.updates)
+    assert taken and max(taken) == 1
+    engine.close()
+    whole.close()
+
+
 def test_light_tests_are_shared_with_this_process_to_the_same_bits() -> None:
     size = Layout.of(build("softmax", (1, 4, 4), 2, seed=0)).size
     models = np.random.default_rng(2).normal(0, 1, (4, 2, size)).astype(np.float32)

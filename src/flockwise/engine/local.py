@@ -68,12 +68,14 @@ class LocalEngine(Simulation):
         updates, put, room = self._place_for(len(tasks))
         reports = np.empty((len(tasks), self._reports.rows.shape[1]))
         answers: dict[int, Job] = {}
+        step = max(_PART // (4 * self._updates.rows.shape[1]), 1)
         for first in range(0, len(tasks), room):  # as many at once as there is room for
             some = tasks[first : first + room]
             jobs = [self._job("train", plan, task, slot) for slot, task in enumerate(some)]
             found = [answer for answer in self._run(jobs, light) if answer["samples"]]
             slots, places = [a["slot"] for a in found], [rows[a["client"]] for a in found]
-            put(places, self._updates.rows[slots])
+            for start in range(0, len(slots), step):  # all at once would hold them a third time
+                put(places[start : start + step], self._updates.rows[slots[start : start + step]])
             reports[places] = self._reports.rows[slots]
             answers |= {answer["client"]: answer for answer in found}
         if updates.nbytes > _MUCH:  # or a round of all clients would be held twice from now on
