@@ -9,14 +9,14 @@ import numpy as np
 from flockwise.messages import Event, Scores
 from flockwise.options import Count
 from flockwise.scoring import Scoring
-from flockwise.stages.place import scoring_plan
+from flockwise.stages.place import ASKS, scoring_plan
 from flockwise.stages.schedule import FOUND
 from flockwise.stages.stage import REPLIES, Round, Stage, Steps, ask, nothing, stage
 from flockwise.stages.state import Slot, State, flocks_in
 from flockwise.types import Models
 
 # The options that strategies with a roll-back share.
-RollBack = Annotated[bool, "flocks may start from a past joint model that suits them better"]
+RollBack = Annotated[bool, ASKS, "flocks may start from a past joint model that suits them better"]
 SnapshotEvery = Annotated[Count, "rollback: rounds between past models that are kept"]
 
 
