@@ -58,7 +58,9 @@ def options_of(function: Callable[..., Any], given: frozenset[str] = frozenset()
         frozen=True,
         strict=True,
     )
-    with warnings.catch_warnings():  # of an option that a method of pydantic's is called like: `copy` of an estimator
+    with (
+        warnings.catch_warnings()
+    ):  # of an option that a method of pydantic's is called like: `copy` of an estimator
         warnings.filterwarnings("ignore", "Field name .* shadows", UserWarning)
         model: type[BaseModel] = create_model(
             getattr(function, "__name__", "Options"), __config__=settings, **fields

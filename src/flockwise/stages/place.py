@@ -54,7 +54,7 @@ def place(follow: float | None = None, rest: int = 0) -> Stage:
         state, events = settled(round.state, alive, scores, follow or 0.0, round.setting.scoring)
         return round.noted(events=events if len(events) <= MOST_TOLD else together(events)).to(state)
 
-    return Stage("place", run)
+    return Stage("place", run, relabels=False)  # into flocks that somebody is in already
 
 
 def together(events: Sequence[Event], how: str = "by their validation data") -> list[Event]:
