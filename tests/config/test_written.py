@@ -145,18 +145,18 @@ def test_a_default_that_changes_later_does_not_change_a_run_that_is_resumed(
 
 WITHIN: dict[str, tuple[dict[str, Any], Piece, dict[str, Any]]] = {
     "a strategy inside another": (
-        {"strategy": {"name": "fedper", "flocks": {"name": "flic", "warmup": 2}}},
+        {"strategy": {"name": "ditto", "flocks": {"name": "flic", "warmup": 2}}},
         STRATEGIES["flic"], {"min_separation": 1e9, "refine": None},
     ),
     "a strategy inside another, by its name alone": (
-        {"strategy": {"name": "ditto", "flocks": "cfl"}}, STRATEGIES["cfl"], {"threshold": 0.9, "cohesion": -1.0},
+        {"strategy": {"name": "apfl", "flocks": "cfl"}}, STRATEGIES["cfl"], {"threshold": 0.9, "cohesion": -1.0},
     ),
     "a clusterer": (
         {"strategy": {"name": "custom", "first": 2, "clustering": "agglomerative"}},
         CLUSTERERS["agglomerative"], {"flocks": 4},
     ),
     "a clusterer of a strategy inside another": (
-        {"strategy": {"name": "fedper", "flocks": {"name": "custom", "first": 2}}},
+        {"strategy": {"name": "ditto", "flocks": {"name": "custom", "first": 2}}},
         CLUSTERERS["louvain"], {"resolution": 50.0},
     ),
     "a model of another": (
