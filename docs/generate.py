@@ -85,7 +85,7 @@ def _extending() -> str:
 
 
 def _architecture() -> str:
-    """The page with the layers that the import test holds the code to, and what each part says it is."""
+    """The page with the layers that the import test holds the code to, what each part says it is, and the code in numbers."""
     sys.path.insert(0, str(ROOT))
     from tests.test_imports import LAYERS
 
@@ -97,7 +97,12 @@ def _architecture() -> str:
             )
             lines.append(f"| {number} | `{part}` | {_cell(told.rstrip('.:'))} |")
     before, _, after = (HERE / "architecture.md").read_text().split("<!-- layers -->")
-    return "<!-- layers -->".join([before, "\n" + "\n".join(lines) + "\n", after])
+    text = "<!-- layers -->".join([before, "\n" + "\n".join(lines) + "\n", after])
+    sys.path.insert(0, str(ROOT / "benchmarks" / "architecture"))
+    from table import MARK, table
+
+    before, _, after = text.split(MARK)
+    return MARK.join([before, "\n" + table(ROOT / "src" / "flockwise", ROOT / "tests"), after])
 
 
 def _vocabulary() -> str:

@@ -9,7 +9,7 @@ import flockwise
 LAYERS = [
     {"errors"},
     {"rng", "types", "native", "terminal", "numbers", "scoring"},
-    {"plugins", "kernels", "pictures"},
+    {"plugins", "kernels", "pictures", "notes"},
     {"options"},
     {"registry", "messages"},
     {"aggregation", "similarity", "clustering", "attacks", "metrics", "models", "data", "schedules", "tasks"},
@@ -26,7 +26,7 @@ LAYERS = [
     {"cli"},
     {"__main__", "__init__"},
 ]
-PURE = {"errors", "rng", "types", "numbers", "scoring", "messages", "options", "registry", "plugins", "kernels",
+PURE = {"errors", "rng", "types", "numbers", "scoring", "messages", "notes", "options", "registry", "plugins", "kernels",
         "aggregation", "similarity", "clustering", "attacks", "metrics", "schedules", "stages", "server",
         "strategies"}  # fmt: skip
 SOURCE = Path(flockwise.__file__).parent

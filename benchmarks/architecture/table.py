@@ -2,7 +2,8 @@
 
     python benchmarks/architecture/table.py [--write docs/architecture.md]
 
-Lines are lines of the file, blank ones and comments included; empty files are not counted. A function's length runs
+Our counts are rounded (files to ten, lines to a thousand, lines of a file to ten, tests to code to a twentieth): `make docs`
+writes the table, and a page that every commit changes would be looked at by nobody. Lines are lines of the file, blank ones and comments included; empty files are not counted. A function's length runs
 from `def` to its last line. Typed is the annotated share of arguments (without self and cls) and returns. A part is a
 first-level module or folder of the package; it counts if it sits in a cycle of imports that run when it is imported,
 leaving out those of `__init__.py` files and under TYPE_CHECKING.
@@ -60,7 +61,7 @@ def table(package: Path, tests: Path) -> str:
     code, checks = _read(package), _read(tests)
     ratio = sum(map(_lines, checks.values())) / sum(map(_lines, code.values()))
     bound, parts = cycles(package, code)
-    ours = f"| **Flockwise** | {_sizes(code)} | {ratio:.2f} | {bound} of {parts} |\n"
+    ours = f"| **Flockwise** | {_sizes(code)} | {round(20 * ratio) / 20:.2f} | {bound} of {parts} |\n"
     return f"{HEAD}{ours}| Flockwise's tests | {_sizes(checks)} | - | - |\n{ANCHORS}"
 
 
@@ -79,9 +80,13 @@ def _sizes(code: dict[Path, str]) -> str:
     lengths = [(node.end_lineno or node.lineno) - node.lineno + 1 for node, _ in functions]
     places = [place for node, method in functions for place in _annotations(node, method)]
     return (
-        f"{len(lines)} / {sum(lines) / 1000:.1f}k | {median(lines):.0f} / {_p90(lines)} / {max(lines)} "
+        f"{_tens(len(lines))} / {sum(lines) / 1000:.0f}k | {_tens(median(lines))} / {_tens(_p90(lines))} / {_tens(max(lines))} "
         f"| {median(lengths):g} / {_p90(lengths)} | {100 * sum(places) / len(places):.0f} %"
     )
+
+
+def _tens(value: float) -> int:
+    return round(value / 10) * 10
 
 
 def _p90(values: list[int]) -> int:

@@ -9,14 +9,15 @@ TOML file, which has no word for it.
 import functools
 import inspect
 import typing
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from flockwise.errors import ConfigError
+from flockwise.notes import AtRound, Only, OptionsOf
 from flockwise.plugins import nearest
 
 NOT_SET = "none"  # how None is written in TOML
@@ -29,13 +30,7 @@ NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 M = TypeVar("M", bound=BaseModel)
-
-
-@dataclass(frozen=True)
-class AtRound:
-    """A note in `Annotated`: the option is the number of a round, or `later` less than it. A run may end before."""
-
-    later: int = 0
+N = TypeVar("N")
 
 
 @functools.cache
@@ -48,18 +43,28 @@ def options_of(function: Callable[..., Any], given: frozenset[str] = frozenset()
         if parameter.kind is parameter.VAR_KEYWORD:
             open_ended = True
         elif name not in given and parameter.kind is not parameter.VAR_POSITIONAL:
-            default = ... if parameter.default is parameter.empty else parameter.default
-            fields[name] = (_described(_understood(hints.get(name, Any), default)), default)
+            default: Any = ... if parameter.default is parameter.empty else parameter.default
+            kind = _described(_understood(hints.get(name, Any), default))
+            if any(
+                isinstance(note, OptionsOf) for note in _notes(hints.get(name))
+            ):  # its default has options too
+                default = Field(default, validate_default=True)
+            fields[name] = (kind, default)
     settings = ConfigDict(
         extra="allow" if open_ended else "forbid",
+        protected_namespaces=(),
         allow_inf_nan=False,
         arbitrary_types_allowed=True,
         frozen=True,
         strict=True,
     )
-    model: type[BaseModel] = create_model(
-        getattr(function, "__name__", "Options"), __config__=settings, **fields
-    )
+    with (
+        warnings.catch_warnings()
+    ):  # of an option that a method of pydantic's is called like: `copy` of an estimator
+        warnings.filterwarnings("ignore", "Field name .* shadows", UserWarning)
+        model: type[BaseModel] = create_model(
+            getattr(function, "__name__", "Options"), __config__=settings, **fields
+        )
     return model
 
 
@@ -69,17 +74,42 @@ def resolved(
     given: frozenset[str] = frozenset(),
     prefix: str = "",
     name: str = "",
+    directory: Any = None,
 ) -> dict[str, Any]:
-    """Checked values with the defaults filled in, ready to call the function with; `name` is who needs them."""
-    model = validated(options_of(function, given), values, prefix, name or getattr(function, "__name__", ""))
+    """Checked values with the defaults filled in, ready to call the function with; `name` is who needs them.
+
+    `directory` is where pieces of a user's own are looked for, if the options name some.
+    """
+    who = name or getattr(function, "__name__", "")
+    model = validated(options_of(function, given), values, prefix, who, directory)
     return {name: getattr(model, name) for name in [*type(model).model_fields, *(model.model_extra or {})]}
+
+
+def noted(function: Callable[..., Any], kind: type[N]) -> list[tuple[str, N]]:
+    """The notes of this kind in a function's annotations, each with its option."""
+    hints = _hints(function).items()
+    return [(name, note) for name, hint in hints for note in _notes(hint) if isinstance(note, kind)]
 
 
 def rounds_named(function: Callable[..., Any]) -> dict[str, int]:
     """The options of a function that are numbers of rounds, each with how much later it takes effect."""
-    notes = {name: typing.get_args(hint)[1:] for name, hint in _hints(function).items()
-             if typing.get_origin(hint) is Annotated}  # fmt: skip
-    return {name: note.later for name, found in notes.items() for note in found if isinstance(note, AtRound)}
+    return {name: note.later for name, note in noted(function, AtRound)}
+
+
+def ignored(
+    function: Callable[..., Any], values: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, str]:
+    """The options that count for nothing beside the others, each with why; what is at its default is never told."""
+    found = {}
+    for name, note in noted(function, Only):
+        missing = note.missing(values)
+        if missing is not None and name in values and values[name] != defaults.get(name):
+            other, wanted = missing
+            choices = " or ".join(repr(value) for value in wanted)
+            found[name] = (
+                f"does nothing with {other} = {shown(values[other])}; leave it out, or choose {other} = {choices}"
+            )
+    return found
 
 
 def written(value: Any) -> Any:
@@ -98,10 +128,12 @@ def written(value: Any) -> Any:
     )
 
 
-def validated(model: type[M], values: Mapping[str, Any], prefix: str = "", name: str = "") -> M:
+def validated(
+    model: type[M], values: Mapping[str, Any], prefix: str = "", name: str = "", directory: Any = None
+) -> M:
     """The validated model, or a ConfigError with a line per fault: field, value, rule, nearest valid name."""
     try:
-        return model.model_validate(dict(values))
+        return model.model_validate(dict(values), context={"prefix": prefix, "directory": directory})
     except ValidationError as error:
         faults: dict[str, list[str]] = {}
         for fault in error.errors():
@@ -166,6 +198,10 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     except (NameError, TypeError):  # names that only a type checker knows: the others still count
         told = getattr(_called(function), "__annotations__", {})
         return {name: hint for name, hint in told.items() if not isinstance(hint, str)}
+
+
+def _notes(annotation: Any) -> tuple[Any, ...]:
+    return typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
 
 
 def _understood(annotation: Any, default: Any) -> Any:
@@ -233,6 +269,8 @@ def _told(fault: Any) -> str:
     if fault["type"] == "is_instance_of":
         kind = fault["ctx"]["class"]
         return "must be a list" if kind == "Sequence" else f"must be of the type {kind}"
+    if fault["type"] == "value_error":  # of a validator of ours
+        return str(fault["ctx"]["error"])
     if rule is None:
         return str(fault["msg"][0].lower() + fault["msg"][1:])
     return rule.format(**{key: _number(value) for key, value in fault.get("ctx", {}).items()})

@@ -68,9 +68,9 @@ class Piece:
             for name, field in self.options.model_fields.items()
         }
 
-    def resolved(self, values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-        """These options checked, and the others at their defaults."""
-        return resolved(self.function, values, self.given, prefix, self.name)
+    def resolved(self, values: Mapping[str, Any], prefix: str = "", directory: Any = None) -> dict[str, Any]:
+        """These options checked, and the others at their defaults; users' own pieces are looked for in `directory`."""
+        return resolved(self.function, values, self.given, prefix, self.name, directory)
 
 
 P = TypeVar("P", bound=Piece)

@@ -11,10 +11,16 @@ import tomli_w
 import flockwise
 from flockwise.aggregation import PRE_AGGREGATIONS, RULES
 from flockwise.attacks import ATTACKS
+from flockwise.clustering import CLUSTERERS
 from flockwise.config import Config, load_config, parse_config
+from flockwise.config.reading import with_settings
 from flockwise.config.template import template
-from flockwise.options import NOT_SET, options_of
+from flockwise.errors import ConfigError
+from flockwise.models import MODELS
+from flockwise.notes import OptionsOf
+from flockwise.options import NOT_SET, noted, options_of
 from flockwise.registry import Piece
+from flockwise.runs.recorded_config import recorded
 from flockwise.splits import SPLITS
 from flockwise.strategies import STRATEGIES
 from tests.runs.small import FLIC, fingerprint
@@ -110,7 +116,7 @@ def test_the_file_in_a_run_directory_is_the_written_config(tmp_path: Path) -> No
 
 def with_other_defaults(piece: Piece, monkeypatch: pytest.MonkeyPatch, **defaults: Any) -> None:
     """As if a later version had other defaults."""
-    function = piece.function
+    function = piece.function.__init__ if isinstance(piece.function, type) else piece.function
     positional = [
         p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD
     ]
@@ -135,6 +141,99 @@ def test_a_default_that_changes_later_does_not_change_a_run_that_is_resumed(
     assert fingerprint(tmp_path / "stopped") == fingerprint(tmp_path / "whole")
     flockwise.run(content, out=tmp_path / "later")
     assert fingerprint(tmp_path / "later") != fingerprint(tmp_path / "whole"), "a new run takes the new ones"
+
+
+WITHIN: dict[str, tuple[dict[str, Any], Piece, dict[str, Any]]] = {
+    "a strategy inside another": (
+        {"strategy": {"name": "ditto", "flocks": {"name": "flic", "warmup": 2}}},
+        STRATEGIES["flic"], {"min_separation": 1e9, "refine": None},
+    ),
+    "a strategy inside another, by its name alone": (
+        {"strategy": {"name": "apfl", "flocks": "cfl"}}, STRATEGIES["cfl"], {"threshold": 0.9, "cohesion": -1.0},
+    ),
+    "a clusterer": (
+        {"strategy": {"name": "custom", "first": 2, "clustering": "agglomerative"}},
+        CLUSTERERS["agglomerative"], {"flocks": 4},
+    ),
+    "a clusterer of a strategy inside another": (
+        {"strategy": {"name": "ditto", "flocks": {"name": "custom", "first": 2}}},
+        CLUSTERERS["louvain"], {"resolution": 50.0},
+    ),
+    "a model of another": (
+        {"strategy": {"name": "fedem"}, "model": {"name": "mixture", "of": "mlp"}}, MODELS["mlp"], {"hidden": 7},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_a_default_of_a_piece_inside_another_does_not_change_a_run_that_is_resumed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, piece, others = WITHIN[name]
+    content = {**FLIC, "rounds": 4, **said}
+    flockwise.run(content, out=tmp_path / "whole")
+    seen = iter([False, True])
+    flockwise.run(content, out=tmp_path / "stopped", stop=lambda: next(seen, False))
+    written = tomllib.loads((tmp_path / "stopped" / "config.toml").read_text())
+    with_other_defaults(piece, monkeypatch, **others)
+    assert parse_config(content).written() != written, "the defaults are others now"
+    assert parse_config(written).written() == written
+    assert flockwise.resume(tmp_path / "stopped").state == "finished"
+    assert fingerprint(tmp_path / "stopped") == fingerprint(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, piece in STRATEGIES.items() if noted(piece.function, OptionsOf)]
+)
+def test_options_of_options_are_written_in_full(name: str, tmp_path: Path) -> None:
+    for option, note in noted(STRATEGIES[name].function, OptionsOf):
+        for inner in STRATEGIES if note.of == "strategies" else CLUSTERERS:
+            said = {option: inner} if note.of == "strategies" else {note.of: inner}
+            try:
+                config = parse_config({"strategy": {"name": name, **said}, "root": {"samples": 20}})
+            except ConfigError:
+                continue  # a pair that does not go together
+            held = config.written()["strategy"][option]
+            known = STRATEGIES[inner].options if note.of == "strategies" else note.cases()[inner]
+            assert set(held) - {"name"} == set(known.model_fields) - {"seed"}  # a seed is the run's
+            assert same_after_toml(config, tmp_path / "written.toml") == config
+
+
+def test_another_piece_forgets_what_was_said_of_the_one_before() -> None:
+    content = parse_config({"strategy": {"name": "fedper", "flocks": "flic"}}).written()
+    there = parse_config(
+        content, ["strategy.flocks.name=fl-hc", "strategy.flocks.repeat=5"]
+    ).strategy.parameters
+    assert there["flocks"]["name"] == "fl-hc" and there["flocks"]["repeat"] == 5
+    content = parse_config({"strategy": {"name": "custom"}}).written()
+    said = ["strategy.clustering_parameters.flocks=3", "strategy.clustering=agglomerative"]
+    assert parse_config(content, said).strategy.parameters["clustering_parameters"]["flocks"] == 3
+    mixed = with_settings(content, {"strategy": {"clustering": "leiden"}})
+    assert parse_config(mixed).strategy.parameters["clustering"] == "leiden"
+    assert parse_config({**content, "name": "before"}, ["name=after"]).name == "after"
+
+
+def test_a_users_own_clusterer_is_written_in_full(tmp_path: Path) -> None:
+    (tmp_path / "mine_near.py").write_text(
+        "def near(similarity, reach: float = 0.5, most=None):\n    return [0] * len(similarity)\n"
+    )
+    said = {
+        "strategy": {"name": "custom", "clustering": "mine_near:near", "clustering_parameters": {"reach": 2}}
+    }
+    config = parse_config(said, directory=tmp_path)
+    assert config.written()["strategy"]["clustering_parameters"] == {"reach": 2.0, "most": NOT_SET}
+    assert parse_config(config.written(), directory=tmp_path) == config
+
+
+def test_what_counted_for_nothing_in_an_older_run_does_not_stop_it() -> None:
+    content = {"strategy": {"name": "custom", "when": "never"}}
+    written = parse_config(content).written()
+    written["strategy"] |= {"census": True, "every": 4}  # as releases up to 0.2 took it
+    with pytest.raises(ConfigError, match=r"strategy.every = 4: does nothing with when = 'never'"):
+        parse_config(written)
+    assert parse_config(recorded(written, None)) == parse_config(content)
+    inner = {"strategy": {"name": "fedper", "flocks": written["strategy"]}}
+    assert "census" not in recorded(inner, None)["strategy"]["flocks"]
 
 
 @pytest.fixture(autouse=True)

@@ -28,9 +28,9 @@ def test_the_share_of_one_client_is_bounded_whatever_it_claims() -> None:
 
 
 def test_a_liar_in_a_flock_of_small_samples_does_not_take_its_mean() -> None:
-    method = Method(chain(train(everyone), average(mean())), models=2)
-    server = Server(method, np.zeros((2, 4), np.float32), clients=6)
-    server.state = replace(server.state, labels=np.array([0, 0, 0, 1, 1, 1]))
+    server = Server(Method(chain(train(everyone), average(mean()))), np.zeros((1, 4), np.float32), clients=6)
+    two = np.zeros((2, 4), np.float32)
+    server.state = replace(server.state, models=two, labels=np.array([0, 0, 0, 1, 1, 1]))
     plan = server.ask()
     updates = np.zeros((6, 4), np.float32)
     updates[5] = 1.0

@@ -124,5 +124,5 @@ def test_a_flock_found_later_starts_without_a_memory():
 
 
 def test_before_anybody_trained_there_is_nothing_to_step_along():
-    with pytest.raises(InputError, match="needs replies"):
+    with pytest.raises(InputError, match="needs averaged models"):
         fw.Method(do.server_step(ServerStep()))

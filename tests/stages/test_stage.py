@@ -9,20 +9,27 @@ from flockwise.errors import ConfigError, InputError
 from flockwise.messages import Replies
 from flockwise.similarity import one_plus_cosine
 from flockwise.stages import (
+    Choice,
     Clustered,
     Every,
     LatestUpdates,
     Method,
+    ServerStep,
     average,
+    average_groups,
     average_known,
     chain,
     everyone,
     find_flocks,
+    joint,
     keep_snapshots,
     latest_models,
     nothing,
+    one_model,
+    own_flock,
     place,
     roll_back,
+    server_step,
     stage,
     this_round,
     train,
@@ -97,6 +104,43 @@ def test_several_missing_memories_are_told_in_the_same_order_every_time():
     both = chain(find_flocks(LatestUpdates(), ALIKE), average_known(mean(), latest_models))
     assert len({refusal(lambda: Method(chain(train(), both))) for _ in range(5)}) == 1
     assert "needs evidence" in refusal(lambda: Method(chain(train(), both)))
+
+
+AGAIN = "average: the same replies moved the models before it; put train(...) between them"
+
+
+def test_averaging_the_same_replies_twice_is_refused():
+    assert refusal(lambda: chain(train(), average(mean()), average(mean()))) == AGAIN
+    assert refusal(lambda: chain(chain(train(), average(mean())), place(), average(mean()))) == AGAIN
+    sometimes = when(lambda round: True, average(mean()))
+    assert "the same replies moved" in refusal(lambda: chain(train(), average(mean()), sometimes))
+    groups = average_groups(mean())
+    assert "average groups: the same replies" in refusal(lambda: chain(train(), average(mean()), groups))
+
+
+def test_averaging_again_after_training_again_is_fine_and_so_is_one_or_the_other():
+    Method(chain(train(), average(mean()), train(), average(mean())))
+    one, other = (when(lambda round, odd=odd: round.number % 2 == odd, average(mean())) for odd in (0, 1))
+    Method(chain(train(), one, other))
+
+
+def test_a_servers_step_without_an_average_to_step_along_is_refused():
+    text = refusal(lambda: Method(chain(train(), server_step(ServerStep()))))
+    assert text == "own: train > server step needs averaged models; put average(...) before it"
+
+
+@pytest.mark.parametrize("serve", [own_flock, joint, one_model], ids=lambda serve: type(serve).__name__)
+def test_models_that_nobody_would_ever_be_given_are_refused(serve):
+    text = refusal(lambda: Method(chain(train(), average(mean()), place()), serve=serve, models=3))
+    assert text.startswith(
+        "own: models = 3: everybody begins with the first and nothing gives anybody another"
+    )
+
+
+def test_several_models_are_for_clients_that_choose_or_are_put_into_flocks():
+    Method(chain(train(), average(mean())), serve=Choice(), models=3)
+    deal = stage("deal", lambda round: round)
+    Method(chain(deal, train(), average(mean())), models=3)
 
 
 def test_what_is_no_stage_is_named():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.strategies.playing import play
 
+from flockwise.config import parse_config
 from flockwise.errors import ConfigError, PluginError
 
 SMALL = {
@@ -60,11 +61,46 @@ def test_a_power_changes_distances_too():
         ({"clustering": "bipartition", "min_separation": 1.0}, "strategy.min_separation = 1"),
         ({"similarity": "l9", "clustering": "bipartition"}, "no 'l9'"),
         ({"keep": "largest"}, "strategy.keep = 'largest': needs scope = 'within'"),
+        ({"census": True, "when": "stable"}, "strategy.census = True: does nothing with when = 'stable'"),
+        ({"census": True, "when": "never"}, "strategy.census = True: does nothing with when = 'never'"),
+        (
+            {"evidence": "metadata", "clustering": "leiden"},
+            "strategy.clustering = 'leiden': does nothing with evidence",
+        ),
+        (
+            {"evidence": "metadata", "similarity": "l2"},
+            "strategy.similarity = 'l2': does nothing with evidence",
+        ),
+        (
+            {"evidence": "metadata", "clustering_parameters": {"resolution": 2.0}},
+            "clustering_parameters = .*: does nothing",
+        ),
+        (
+            {"group_weights": "size"},
+            "group_weights = 'size': does nothing with attribution = 'flock'; leave it out, or "
+            "choose attribution = 'one-model'",
+        ),
+        (
+            {"evidence": "this-round", "max_age": 3},
+            "strategy.max_age = 3: does nothing with evidence = 'this-round'",
+        ),
+        ({"attribution": "1nn", "max_age": 3}, "strategy.max_age = 3: does nothing with attribution = '1nn'"),
+        ({"when": "never", "every": 3}, "strategy.every = 3: does nothing with when = 'never'"),
+        ({"when": "once", "every": 3}, "strategy.every = 3: does nothing with when = 'once'"),
+        ({"when": "stable", "first": 3}, "strategy.first = 3: does nothing with when = 'stable'"),
+        ({"when": "never", "scope": "within"}, "strategy.scope = 'within': does nothing with when = 'never'"),
     ],
 )
 def test_what_would_be_ignored_is_refused(choices, message):
     with pytest.raises((ConfigError, PluginError), match=message):
         play(rounds=1, strategy={"name": "custom", **choices})
+
+
+def test_what_stands_at_its_default_is_taken_whatever_the_others_are():
+    """Configs are written in full."""
+    for choices in ({"when": "never"}, {"when": "stable"}, {"evidence": "metadata"}, {"attribution": "avg"}):
+        content = parse_config({"strategy": {"name": "custom", **choices}}).written()
+        assert parse_config(content).written() == content
 
 
 def test_the_servers_own_update_says_nothing_about_whole_models():

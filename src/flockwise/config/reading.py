@@ -11,6 +11,7 @@ from flockwise.errors import ConfigError
 from flockwise.options import named, validated
 
 _MOST_BITS = 63  # and a sign
+OPTIONS = "_parameters"  # the options of the piece that `clustering` names stand in `clustering_parameters`
 
 
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
@@ -40,11 +41,16 @@ def parse_config(
 
 def _said(content: Mapping[str, Any], overrides: Iterable[str]) -> Config:
     merged = _copy(content)
-    # Names first: another piece has other options, which may be set as well.
-    for override in sorted(overrides, key=lambda said: not said.partition("=")[0].strip().endswith(".name")):
+    for override in sorted(overrides, key=_names_first):
         _override(merged, override)
     _refuse_endless_numbers(merged, "")
     return validated(Config, merged)
+
+
+def _names_first(override: str) -> tuple[bool, bool]:
+    """Another piece has other options, which may be set as well."""
+    key = override.partition("=")[0].strip()
+    return not key.endswith(".name"), OPTIONS in key
 
 
 def _refuse_endless_numbers(value: Any, name: str) -> None:
@@ -73,8 +79,10 @@ def _override(content: dict[str, Any], override: str) -> None:
         place = place.setdefault(section, {})
         if not isinstance(place, dict):
             raise ConfigError(f"--set {override}: {section} is not a section")
-    if last == "name" and place.get("name", value) != value:
+    if sections and last == "name" and place.get("name", value) != value:
         _forget_options(sections, place)
+    elif place.get(last, value) != value:
+        place.pop(f"{last}{OPTIONS}", None)
     place[last] = value
 
 
@@ -86,6 +94,9 @@ def with_settings(content: Mapping[str, Any], settings: Mapping[str, Any]) -> di
         if isinstance(value, Mapping) and isinstance(before, dict):
             if "name" in value and before.get("name", value["name"]) != value["name"]:
                 _forget_options([key], before)
+            for option, said in value.items():
+                if before.get(option, said) != said:
+                    before.pop(f"{option}{OPTIONS}", None)
             changed[key] = {**before, **_copy(value)}
         else:
             changed[key] = _copy(value)
@@ -95,8 +106,9 @@ def with_settings(content: Mapping[str, Any], settings: Mapping[str, Any]) -> di
 def _forget_options(sections: list[str], place: dict[str, Any]) -> None:
     """Another piece is named: what was said of the other one's own options is not for it."""
     kind = Config.model_fields[sections[0]].annotation if sections[0] in Config.model_fields else None
-    if len(sections) == 1 and isinstance(kind, type) and issubclass(kind, OpenSection):
-        for option in [key for key in place if key not in kind.model_fields]:
+    if isinstance(kind, type) and issubclass(kind, OpenSection):
+        own = kind.model_fields if len(sections) == 1 else {"name"}
+        for option in [key for key in place if key not in own]:
             del place[option]
 
 

@@ -1,7 +1,7 @@
 """A config with every piece's options checked and filled in: what no single field can tell."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from flockwise.data import NAMED_DATA, Spec
 from flockwise.data.reading import GIVEN as GIVEN_TO_READERS
 from flockwise.errors import ConfigError, PluginError
 from flockwise.models import MODELS
-from flockwise.options import named, resolved, shown
+from flockwise.notes import AtMostClients, Names, Needs, OptionsOf
+from flockwise.options import named, noted, resolved, shown
 from flockwise.registry import OWN, Piece, first_parameters
 from flockwise.splits import SPLITS
 from flockwise.splits.contract import GIVEN as GIVEN_TO_SPLITS
-from flockwise.strategies import Method, find_strategy
+from flockwise.strategies import Method, Strategy, find_strategy
 
 Resolve = Callable[[Config, Path | None], Config]
 
@@ -72,14 +73,14 @@ def method_of(config: Config, directory: Path | None) -> Method:
             )
     strategy = find_strategy(config.strategy.name, directory)
     method: Method = strategy(
-        rule=rule_of(config, directory), **_found_here(config.strategy.parameters, directory)
+        rule=rule_of(config, directory), **_found_here(strategy, config.strategy.parameters, directory)
     )
     return method
 
 
-def _found_here(options: dict[str, Any], directory: Path | None) -> dict[str, Any]:
+def _found_here(strategy: Strategy[Any], options: dict[str, Any], directory: Path | None) -> dict[str, Any]:
     """A strategy's options with a user's own pieces, `module:name`, looked up beside the config."""
-    kinds = {"similarity": "similarities", "clustering": "clusterers"}
+    kinds = {name: note.kind for name, note in noted(strategy.function, Names)}
     return {
         key: plugins.find(kinds[key], value, {}, directory)
         if key in kinds and isinstance(value, str) and ":" in value
@@ -203,7 +204,7 @@ def _strategy(config: Config, directory: Path | None) -> Config:
     if config.strategy.name == OWN:
         return config
     strategy = find_strategy(config.strategy.name, directory)
-    options = strategy.resolved(config.strategy.parameters, "strategy.")
+    options = strategy.resolved(config.strategy.parameters, "strategy.", directory)
     if config.aggregation.name != OWN:
         try:
             rule = rule_of(config, directory)
@@ -212,25 +213,27 @@ def _strategy(config: Config, directory: Path | None) -> Config:
         if strategy.rule_sees_all:
             _enough_clients(config, rule)
         method_of(config, directory)  # choices that do not go together are told here, never in mid-run
-    flocks, clients = options.get("flocks"), config.split.clients
-    if isinstance(flocks, int) and clients is not None and flocks > clients:
-        raise ConfigError(f"strategy.flocks = {flocks}: must be at most split.clients = {clients}")
-    for option in ("judge", "rollback", "follow"):  # what asks clients for their validation data
-        asks = (
-            options.get(option) == "validation"
-            if option == "judge"
-            else options.get(option) not in (None, False)
-        )
-        if asks and not config.split.validation and config.data.name != OWN:
-            raise ConfigError(
-                f"split.validation = 0: strategy.{option} = {options[option]!r} asks clients for validation data; set it to "
-                "0.1, or leave the option out"
-            )
-    if options.get("judge") == "root" and not config.root.samples:
-        raise ConfigError(
-            "root.samples = 0: strategy.judge = 'root' needs clean data on the server, such as 100"
-        )
+    _fits(config, strategy, options, "strategy.", directory)
     return _with(config, "strategy", options)
+
+
+def _fits(
+    config: Config, strategy: Strategy[Any], options: Mapping[str, Any], at: str, directory: Path | None
+) -> None:
+    """Whether the config has what the strategy's options need of it, and those of a strategy inside it."""
+    clients = config.split.clients
+    for name, _ in noted(strategy.function, AtMostClients):
+        if isinstance(options[name], int) and clients is not None and options[name] > clients:
+            raise ConfigError(f"{at}{name} = {options[name]}: must be at most split.clients = {clients}")
+    for name, needs in noted(strategy.function, Needs):
+        section, _, field = needs.field.partition(".")
+        brought = section == "split" and config.data.name == OWN  # the user's clients have what they have
+        if needs.asked_by(options[name]) and not getattr(getattr(config, section), field) and not brought:
+            raise ConfigError(f"{needs.field} = 0: {at}{name} = {options[name]!r} {needs.why}")
+    for name, inner in noted(strategy.function, OptionsOf):
+        if inner.of == "strategies" and options[name]:
+            within = find_strategy(options[name]["name"], directory)
+            _fits(config, within, options[name], f"{at}{name}.", directory)
 
 
 def _attack(config: Config, directory: Path | None) -> Config:

@@ -13,6 +13,7 @@ from flockwise.flower.continuing import Continuation
 from flockwise.flower.user_apps import IDENTITIES
 from flockwise.runs.driving import policy_of
 from flockwise.runs.provenance import environment
+from flockwise.runs.recorded_config import recorded
 from flockwise.stages.state import State
 from flockwise.store import RunWriter, create_run, open_run, reopen_run
 
@@ -93,7 +94,8 @@ def same_run(path: Path, config: Config) -> None:
     """Refuse to go on with a run under another config; only the number of rounds may change."""
     found = open_run(path)
     try:
-        before = parse_config(found.config, directory=Path(found.environment.get("directory", "."))).written()
+        directory = Path(found.environment.get("directory", "."))
+        before = parse_config(recorded(found.config, directory), directory=directory).written()
     except ConfigError as error:
         raise RunError(f"{path}/config.toml: cannot be gone on with: {error}") from error
     now = config.written()

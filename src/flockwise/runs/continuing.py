@@ -17,7 +17,7 @@ from flockwise.runs.handle import Run, open_run
 from flockwise.runs.matching import Match, matched
 from flockwise.runs.objects import federated_sections
 from flockwise.runs.provenance import about_data, environment, new_run_path
-from flockwise.runs.recorded_config import config_of_run
+from flockwise.runs.recorded_config import config_of_run, recorded
 from flockwise.runs.sample_shape import refuse_other_samples
 from flockwise.runs.settling import begin, give_back, settle, who_came
 from flockwise.stages.method import Method
@@ -104,7 +104,7 @@ def _config(
 ) -> Config:  # fmt: skip
     """The parent's config with what is different now, and with the round to which the new run goes."""
     before = config_of_run(parent, directory)
-    content: dict[str, Any] = {**parent.config}
+    content = recorded(parent.config, directory)
     if clients is not None:
         content |= federated_sections(clients, before.seed)
     if model is None and before.model.name == "own":

@@ -16,7 +16,7 @@ from flockwise.runs.assembly import Brought, assemble
 from flockwise.runs.driving import Callback, ended, kept_by_clients, loop_of, policy_of, told_clients
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.provenance import about_data, environment, new_run_path
-from flockwise.runs.recorded_config import config_of_run
+from flockwise.runs.recorded_config import config_of_run, recorded
 from flockwise.runs.same_data import refuse_other_data
 from flockwise.stages.method import Method
 from flockwise.store import create_run
@@ -45,7 +45,7 @@ def fork(
     refuse_damage(Path(path))
     directory = Path(parent.environment.get("directory", "."))
     before = config_of_run(parent, directory)
-    config = parse_config(parent.config, overrides, directory)
+    config = parse_config(recorded(parent.config, directory), overrides, directory)
     for section in ("data", "split", "model", "seed"):
         if getattr(config, section) != getattr(before, section):
             raise ConfigError(

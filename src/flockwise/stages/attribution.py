@@ -157,3 +157,13 @@ class Choice:
 
 
 own_flock, joint, one_model = OwnFlock(), Joint(), OneModel()
+
+
+def serves_one(serve: Attribution) -> bool:
+    """Whether it has one model for all, whatever the flocks."""
+    return isinstance(serve, OneModel) or (isinstance(serve, Joint) and serves_one(serve.usual))
+
+
+def starts_as_one(serve: Attribution) -> bool:
+    """Whether all clients have the first model until a stage puts them into other flocks."""
+    return isinstance(serve, OwnFlock) or (isinstance(serve, Joint) and starts_as_one(serve.usual))

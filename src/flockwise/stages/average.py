@@ -11,7 +11,7 @@ from flockwise.errors import ConfigError
 from flockwise.stages.batch import Batch, believed
 from flockwise.stages.evidence import LatestModels
 from flockwise.stages.schedule import FOUND
-from flockwise.stages.stage import REPLIES, Holds, Round, Stage, stage
+from flockwise.stages.stage import AVERAGED, REPLIES, Holds, Round, Stage, stage
 from flockwise.stages.state import UNPLACED, Slot, State, flocks_in, largest_flock
 from flockwise.types import Clients, Labels, Models, Vector, Weights
 
@@ -33,6 +33,7 @@ class RuleMemory(dict[str, np.ndarray]):
         return {name.removeprefix(start): array.copy() for name, array in mine.items()}
 
 
+_ONCE: dict[str, Any] = {"spends": [REPLIES], "relabels": False}  # replies move the models, and once
 _RULE = Slot("rule", RuleMemory, brief=True)  # rules may remember clients by their numbers
 
 
@@ -51,7 +52,7 @@ def average(rule: Rule) -> Stage:
             models[flock] = moved(models[flock], joint)
         return round.to(replace(round.state, models=models))
 
-    return stage("average", run, [REPLIES], **_asked(rule))
+    return stage("average", run, [REPLIES], [AVERAGED], **_ONCE, **_asked(rule))
 
 
 def _restarted(round: Round) -> Round:
@@ -63,7 +64,9 @@ def _restarted(round: Round) -> Round:
 
 
 # Every flock goes on from the one model that all clients trained, once there are several flocks.
-restart_from_sent = stage("restart from the model that was sent", _restarted, [REPLIES], whole="")
+restart_from_sent = stage(
+    "restart from the model that was sent", _restarted, [REPLIES], whole="", relabels=False
+)
 
 
 def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait: bool = True) -> Stage:
@@ -90,7 +93,7 @@ def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait
         models[0] = moved(models[0], (shares / shares.sum()) @ np.stack(joints).astype(np.float64))
         return round.to(replace(round.state, models=models))
 
-    return stage("average groups", run, [REPLIES], **_asked(rule))
+    return stage("average groups", run, [REPLIES], [AVERAGED], **_ONCE, **_asked(rule))
 
 
 def average_known(
@@ -123,7 +126,7 @@ def average_known(
                 models[flock] = moved(center, joint)
         return round.to(replace(state, models=models))
 
-    return stage("average known models", run, [REPLIES, *latest.needs])
+    return stage("average known models", run, [REPLIES, *latest.needs], [AVERAGED], **_ONCE)
 
 
 def one_model_goes_on(state: State, labels: Labels) -> Models:

@@ -9,7 +9,8 @@ import numpy as np
 from flockwise.aggregation import Rule
 from flockwise.clustering import CLUSTERERS, as_clustering
 from flockwise.errors import InputError
-from flockwise.options import resolved
+from flockwise.notes import Names, Only, OptionsOf
+from flockwise.options import Count
 from flockwise.plugins import find
 from flockwise.similarity import SIMILARITIES, as_measure
 from flockwise.stages.attribution import Attribution, Joint, one_model, own_flock
@@ -21,6 +22,7 @@ from flockwise.stages.average import (
     restart_from_sent,
 )
 from flockwise.stages.by_origin import ByFeature, LatestOrigins, OneModelByBoundaries
+from flockwise.stages.clusterer_options import by_name, clusterer_options, in_full
 from flockwise.stages.evidence import LatestUpdates, Source, latest_models, this_round
 from flockwise.stages.grouping import Bipartition, Clustered, Grouping
 from flockwise.stages.judging import sets_minorities_apart
@@ -34,28 +36,61 @@ from flockwise.stages.stage import when as if_time
 from flockwise.stages.train import train
 from flockwise.types import Labels
 
+_PREFIX = "strategy.clustering_parameters."
+LOOKS = ("once", "every", "stable")  # when flocks are looked for at all
+COMPARED = ("this-round", "latest-updates", "latest-models")  # evidence that a similarity is asked about
+
 Evidence = Annotated[
-    Literal["this-round", "latest-updates", "latest-models", "metadata"], "what clients are compared on"
+    Literal["this-round", "latest-updates", "latest-models", "metadata"],
+    Only(when=LOOKS),
+    "what clients are compared on",
+]
+MaxAge = Annotated[
+    Count | None,
+    Only(when=LOOKS, evidence="latest-updates", aggregate="this-round", attribution=("flock", "one-model")),
+    "latest-updates: ignore older ones",
 ]
 Similarity = Annotated[
-    str | Callable[..., Any], "a name from `flockwise list similarities`, module:function, or a function"
+    str | Callable[..., Any],
+    Names("similarities"),
+    Only(when=LOOKS, evidence=COMPARED),
+    "a name from `flockwise list similarities`, module:function, or a function",
 ]
-Clustering = Annotated[Any, "a name from `flockwise list clusterers`, module:name, or an estimator"]
+Clustering = Annotated[
+    Any,
+    Names("clusterers"),
+    Only(when=LOOKS, evidence=COMPARED),
+    "a name from `flockwise list clusterers`, module:name, or an estimator",
+]
+ClusteringParameters = Annotated[
+    dict[str, Any],
+    OptionsOf("clustering", in_full, by_name),
+    Only(when=LOOKS, evidence=COMPARED),
+    "as `flockwise list clusterers` shows them",
+]
 When = Annotated[
     Literal["never", "once", "every", "stable"],
     "rounds in which flocks are looked for; stable: once they stop changing",
 ]
-Scope = Annotated[Literal["all", "within"], "compare all clients anew, or split inside each flock"]
+Scope = Annotated[
+    Literal["all", "within"], Only(when=LOOKS), "compare all clients anew, or split inside each flock"
+]
 Start = Annotated[
     Literal["joint", "own"],
+    Only(when=LOOKS),
     "new flocks start from the model after this round, or each from its own mean of it",
 ]
 Keep = Annotated[
-    Literal["all", "largest"], "within: go on with all parts of a split, or set all but the largest apart"
+    Literal["all", "largest"],
+    Only(when=LOOKS),
+    "within: go on with all parts of a split, or set all but the largest apart",
 ]
 Attribute = Annotated[
     Literal["flock", "one-model", "avg", "1nn", "wnn"],
     "the model a client gets: its flock's, one for all, or as in communities",
+]
+GroupWeights = Annotated[
+    Literal["equal", "size"], Only(attribution="one-model"), "one-model: how groups count"
 ]
 Aggregate = Annotated[
     Literal["this-round", "known"], "replies of this round, or the newest models of all known members"
@@ -164,13 +199,12 @@ def grouping_of(
                 f"min_separation = {min_separation:g}: bipartition has a threshold of its own, "
                 "clustering_parameters = {threshold = 0.02}"
             )
-        given = frozenset({"measure", "power"})
-        bounds = resolved(Bipartition, options, given, "strategy.clustering_parameters.")
+        bounds = clusterer_options(clustering, options, _PREFIX)
         return Bipartition(
             **bounds, measure=None if (measure.name, power) == ("cosine", 1.0) else measure, power=power
         )
     chosen = find("clusterers", clustering, CLUSTERERS) if isinstance(clustering, str) else clustering
-    takes = as_clustering(chosen, options, seed=0, prefix="strategy.clustering_parameters.").takes
+    takes = as_clustering(chosen, options, seed=0, prefix=_PREFIX).takes
 
     def cluster(matrix: np.ndarray, seed: int) -> Labels:
         return as_clustering(chosen, options, seed=seed).cluster(matrix)

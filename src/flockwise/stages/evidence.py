@@ -152,7 +152,16 @@ class LatestUpdates:
             return round.to(_UPDATES.put(_SKETCHES.drop(state), memory))
 
         held = Holds(rows=1, squares=1, sketched=1)
-        return stage("remember updates", run, [REPLIES], [_UPDATES], holds=held, compares=True, whole="")
+        return stage(
+            "remember updates",
+            run,
+            [REPLIES],
+            [_UPDATES],
+            holds=held,
+            compares=True,
+            whole="",
+            relabels=False,
+        )
 
     def known(self, round: Round) -> Known:
         """Every free client with an update that is not too old."""
@@ -252,7 +261,7 @@ class LatestModels:
             )
 
         return stage(
-            "remember models", run, [REPLIES], [_LATEST], holds=Holds(rows=2)
+            "remember models", run, [REPLIES], [_LATEST], holds=Holds(rows=2), relabels=False
         )  # and a copy while they are averaged
 
     def known(self, round: Round) -> Known:

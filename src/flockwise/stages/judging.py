@@ -10,12 +10,13 @@ from pydantic import Field
 
 from flockwise.kernels.stored import by_rows
 from flockwise.messages import ROOT, Event, Scores
+from flockwise.notes import Needs
 from flockwise.options import Natural
 from flockwise.rng import generator
 from flockwise.scoring import ACCURACY, Scoring
 from flockwise.stages.evidence import this_round
 from flockwise.stages.grouping import Bipartition
-from flockwise.stages.place import scoring_plan
+from flockwise.stages.place import ASKS, scoring_plan
 from flockwise.stages.regroup import all_go_on, split_flocks
 from flockwise.stages.schedule import FOUND, Schedule
 from flockwise.stages.stage import Remark, Round, Stage, Steps, ask, nothing
@@ -25,7 +26,12 @@ from flockwise.types import Clients, Updates
 MOST_WITNESSES = 1000  # members of a flock that a judge asks
 
 # The options that strategies with a judge share.
-JudgeName = Annotated[Literal["none", "largest", "root", "validation"], "who says which flocks are hostile"]
+JudgeName = Annotated[
+    Literal["none", "largest", "root", "validation"],
+    replace(ASKS, values=("validation",)),
+    Needs("root.samples", "needs clean data on the server, such as 100", ("root",)),
+    "who says which flocks are hostile",
+]
 JudgeAfter = Annotated[Natural | None, "judge flocks every so many rounds after finding them"]
 JudgeRatio = Annotated[
     float,

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flockwise.errors import InputError
-from flockwise.stages.attribution import Attribution, own_flock
+from flockwise.stages.attribution import Attribution, own_flock, serves_one, starts_as_one
 from flockwise.stages.personal import Personal
 from flockwise.stages.report import Report, ReportOf
-from flockwise.stages.stage import REPLIES, Stage
+from flockwise.stages.stage import AVERAGED, REPLIES, Stage
 from flockwise.stages.state import State
+
+_GIVERS: dict[object, str] = {REPLIES: "train(...)", AVERAGED: "average(...)"}
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,16 @@ class Method:
 
     def __post_init__(self) -> None:
         for missing in sorted(self.round.needs, key=str):
-            before = "train(...)" if missing == REPLIES else f"a stage that remembers {missing}"
+            before = _GIVERS.get(missing, f"a stage that remembers {missing}")
             raise InputError(f"{self.name}: {self.round} needs {missing}; put {before} before it")
         if REPLIES not in self.round.gives:
             raise InputError(f"{self.name}: {self.round} never trains; put train(...) into every branch")
+        idle = serves_one(self.serve) or (starts_as_one(self.serve) and not self.round.relabels)
+        if self.models > 1 and idle:
+            raise InputError(
+                f"{self.name}: models = {self.models}: everybody begins with the first and nothing gives anybody another; "
+                "leave models out, or serve with Choice()"
+            )
 
     @property
     def needs_root(self) -> bool:

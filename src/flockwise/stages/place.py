@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from flockwise.messages import Event, Plan, Scores, Task
+from flockwise.notes import Needs
 from flockwise.options import NonNegative
 from flockwise.scoring import Scoring
 from flockwise.stages.attribution import BLIND, Blind
@@ -22,8 +23,10 @@ from flockwise.types import Clients, Models
 AT_ONCE = 10_000  # clients that are asked together; more than that wait until they take part
 MOST_TOLD = 2_000  # clients that are told of one by one
 
+ASKS = Needs("split.validation", "asks clients for validation data; set it to 0.1, or leave the option out")
 Follow = Annotated[
     NonNegative | None,
+    ASKS,
     "move clients that do this much better elsewhere: in accuracy, or as a share of an error that has no scale",
 ]
 
@@ -51,7 +54,7 @@ def place(follow: float | None = None, rest: int = 0) -> Stage:
         state, events = settled(round.state, alive, scores, follow or 0.0, round.setting.scoring)
         return round.noted(events=events if len(events) <= MOST_TOLD else together(events)).to(state)
 
-    return Stage("place", run)
+    return Stage("place", run, relabels=False)  # into flocks that somebody is in already
 
 
 def together(events: Sequence[Event], how: str = "by their validation data") -> list[Event]:

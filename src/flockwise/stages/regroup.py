@@ -40,7 +40,7 @@ def find_flocks(
     # (benchmarks/reliability/memory.py).
     return stage(
         "find flocks", run, [REPLIES, *evidence.needs], holds=Holds(squares=8), remarks=[schedule.remark],
-        whole="", **_comparing(evidence, grouping),
+        whole="", relabels=False, **_comparing(evidence, grouping),
     )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def split_flocks(
 
     return stage(
         "split flocks", run, [REPLIES, *evidence.needs], remarks=remarks, whole="",
-        **_comparing(evidence, grouping),
+        relabels=False, **_comparing(evidence, grouping),
     )  # fmt: skip
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from flockwise.messages import Event, Scores
 from flockwise.options import Count
 from flockwise.scoring import Scoring
-from flockwise.stages.place import scoring_plan
+from flockwise.stages.place import ASKS, scoring_plan
 from flockwise.stages.schedule import FOUND
 from flockwise.stages.stage import REPLIES, Round, Stage, Steps, ask, nothing, stage
 from flockwise.stages.state import Slot, State, flocks_in
 from flockwise.types import Models
 
 # The options that strategies with a roll-back share.
-RollBack = Annotated[bool, "flocks may start from a past joint model that suits them better"]
+RollBack = Annotated[bool, ASKS, "flocks may start from a past joint model that suits them better"]
 SnapshotEvery = Annotated[Count, "rollback: rounds between past models that are kept"]
 
 
@@ -52,7 +52,9 @@ def keep_snapshots(wanted: bool, every: int = 5) -> Stage:
             rounds, models = rounds[::2].copy(), models[::2].copy()
         return round.to(_SNAPSHOTS.put(state, Snapshots(rounds, models)))
 
-    return stage("keep snapshots", run, [REPLIES], [_SNAPSHOTS], whole="") if wanted else nothing
+    return (
+        stage("keep snapshots", run, [REPLIES], [_SNAPSHOTS], whole="", relabels=False) if wanted else nothing
+    )
 
 
 def roll_back(wanted: bool) -> Stage:
@@ -79,7 +81,7 @@ def roll_back(wanted: bool) -> Stage:
                 events.append(_told(flock, back, typical[best], typical[here], scoring))
         return round.noted(events=events).to(replace(round.state, models=models))
 
-    return Stage("roll back", run, frozenset({_SNAPSHOTS})) if wanted else nothing
+    return Stage("roll back", run, frozenset({_SNAPSHOTS}), relabels=False) if wanted else nothing
 
 
 def _best(own: Sequence[Scores], past: int, here: int, scoring: Scoring) -> tuple[int, list[float]]:

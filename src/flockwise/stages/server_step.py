@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from flockwise.options import Positive
-from flockwise.stages.stage import REPLIES, Round, Setting, Stage, stage
+from flockwise.stages.stage import AVERAGED, REPLIES, Round, Setting, Stage, stage
 from flockwise.stages.state import Slot
 from flockwise.types import Mask, Models
 
@@ -84,7 +84,7 @@ def server_step(by: ServerStep) -> Stage:
         state = _MOMENTS.put(round.state, Moments(first, second))
         return round.to(replace(state, models=models))
 
-    return stage("server step", run, [REPLIES], whole="")
+    return stage("server step", run, [REPLIES, AVERAGED], whole="", relabels=False)
 
 
 def _grown(held: Moments | None, shape: tuple[int, ...], tau: float) -> Moments:

@@ -11,7 +11,7 @@ from flockwise.stages.batch import believed
 from flockwise.stages.place import scoring_plan
 from flockwise.stages.sampling import everyone
 from flockwise.stages.schedule import FOUND, Looked, Schedule
-from flockwise.stages.stage import REPLIES, Round, Setting, Stage, Steps, ask, stage
+from flockwise.stages.stage import AVERAGED, REPLIES, Round, Setting, Stage, Steps, ask, stage
 from flockwise.stages.state import UNPLACED, Slot, State
 from flockwise.types import Models, Rows
 
@@ -89,4 +89,6 @@ def _averaged(round: Round) -> Round:
 
 
 # Every flock's model is the mean of what this round's clients trained, each as much as it belongs to the flock.
-average_by_shares = stage("average by shares", _averaged, [REPLIES])
+average_by_shares = stage(
+    "average by shares", _averaged, [REPLIES], [AVERAGED], spends=[REPLIES], relabels=False
+)

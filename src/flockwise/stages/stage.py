@@ -23,6 +23,7 @@ from flockwise.types import Labels, Mask, Vector
 
 Layers = tuple[tuple[int, int], ...]  # first and last parameter of each layer
 REPLIES = "replies"  # what `train` gives
+AVERAGED = "averaged models"  # what `average` and its kin give
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,11 @@ class Stage:
     compares: bool = False  # clients by their updates, whole or sketched
     exact: str = ""  # why it needs whole updates for that, if it does
     whole: str = ""  # why it needs all updates of a round in memory at once, if it does
+    spends: frozenset[object] = (
+        frozenset()
+    )  # what it uses up, of what is given before it: replies move models once
+    spent: frozenset[object] = frozenset()  # what is used up when it is done
+    relabels: bool = True  # it may put clients into flocks of models that the method starts from
 
     def __repr__(self) -> str:
         return self.name
@@ -141,10 +147,11 @@ class Stage:
 def stage(
     name: str, function: Callable[[Round], Round], needs: Sequence[object] = (), gives: Sequence[object] = (),
     wants_root: bool = False, holds: Holds = NOTHING_HELD, remarks: Sequence[Remark] = (), compares: bool = False,
-    exact: str = "", whole: str | None = None,
+    exact: str = "", whole: str | None = None, spends: Sequence[object] = (), relabels: bool = True,
 ) -> Stage:  # fmt: skip
     """A stage that asks clients nothing. One that needs replies is taken to need all updates of a round at once unless it
-    says otherwise (`whole=""`): a round that does not fit into memory is refused before it is begun."""
+    says otherwise (`whole=""`): a round that does not fit into memory is refused before it is begun. One that moves models
+    by the replies spends them: no other may do so again before somebody trains."""
     if whole is None:
         whole = f"the stage {name!r} needs all of them at once" if REPLIES in needs else ""
 
@@ -163,6 +170,9 @@ def stage(
         compares,
         exact,
         whole,
+        frozenset(spends),
+        frozenset(spends),
+        relabels,
     )
 
 
@@ -177,21 +187,30 @@ def chain(*stages: Stage) -> Stage:
 
     needs: set[object] = set()
     gives: set[object] = set()
+    spends: set[object] = set()
+    spent: set[object] = set()
     for each in stages:
         if not isinstance(each, Stage):
             raise InputError(f"chain: {each!r} is not a stage")
         for missing in sorted(each.needs - gives, key=str):
             if any(missing in later.gives for later in stages):
                 raise InputError(f"{each}: needs {missing}, which comes only after it; change their order")
+        for twice in sorted(each.spends & spent, key=str):
+            raise InputError(
+                f"{each}: the same {twice} moved the models before it; put train(...) between them"
+            )
         needs |= each.needs - gives
+        spends |= each.spends - gives
         gives |= each.gives
+        spent = spent - each.gives | each.spent
     return Stage(
         " > ".join(each.name for each in stages if each.name), run, frozenset(needs), frozenset(gives),
         any(each.wants_root for each in stages),
         Holds(*(sum(counts) for counts in zip(NOTHING_HELD, *(each.holds for each in stages), strict=True))),
         tuple(remark for each in stages for remark in each.remarks),
         any(each.compares for each in stages), next((each.exact for each in stages if each.exact), ""),
-        next((each.whole for each in stages if each.whole), ""),
+        next((each.whole for each in stages if each.whole), ""), frozenset(spends), frozenset(spent),
+        any(each.relabels for each in stages),
     )  # fmt: skip
 
 
@@ -209,6 +228,7 @@ def when(condition: Callable[[Round], bool], then: Stage, otherwise: Stage = not
         then.gives & otherwise.gives, then.wants_root or otherwise.wants_root,
         Holds(*map(max, then.holds, otherwise.holds)), (*then.remarks, *otherwise.remarks),
         then.compares or otherwise.compares, then.exact or otherwise.exact, then.whole or otherwise.whole,
+        then.spends | otherwise.spends, then.spent & otherwise.spent, then.relabels or otherwise.relabels,
     )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def train(draw: Draw = sample, send: Attribution = own_flock) -> Stage:
             return _skipped(round, "nobody's reply")
         return _picked(round.to(round.state, batch=batch, roots=roots), plan, send)
 
-    return Stage("train", run, gives=frozenset({REPLIES}))
+    return Stage("train", run, gives=frozenset({REPLIES}), relabels=False)
 
 
 def _plan(round: Round, clients: Clients, send: Attribution) -> Plan:

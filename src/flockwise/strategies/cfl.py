@@ -16,7 +16,8 @@ from typing import Annotated
 from pydantic import Field
 
 from flockwise.aggregation import Rule
-from flockwise.options import AtRound, Count, NonNegative, Positive
+from flockwise.notes import AtRound
+from flockwise.options import Count, NonNegative, Positive
 from flockwise.stages import (
     Bipartition,
     Every,

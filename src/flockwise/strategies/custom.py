@@ -1,14 +1,16 @@
 """Any combination of pieces, straight from the config: the methods no paper has tried."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from flockwise.aggregation import Rule
-from flockwise.options import AtRound, Count, NonNegative, Positive
+from flockwise.notes import AtRound, Only
+from flockwise.options import Count, NonNegative, Positive
 from flockwise.stages import choices, guards
 from flockwise.stages.method import Method
 from flockwise.stages.stage import chain
 from flockwise.strategies.strategy import MEAN, strategy
 
+COMPARING, TIMED = Only(when=choices.LOOKS, evidence=choices.COMPARED), Only(when=("once", "every"))
 EXAMPLE = {"when": "every", "first": 2, "every": 2, "follow": 0.1}
 
 
@@ -17,22 +19,24 @@ def custom(
     *,
     rule: Rule = MEAN,
     evidence: choices.Evidence = "latest-updates",
-    max_age: Annotated[Count | None, "latest-updates: ignore older ones"] = None,
+    max_age: choices.MaxAge = None,
     similarity: choices.Similarity = "cosine",
-    power: Annotated[Positive, "exponent on the similarities"] = 1.0,
+    power: Annotated[Positive, COMPARING, "exponent on the similarities"] = 1.0,
     clustering: choices.Clustering = "louvain",
-    clustering_parameters: Annotated[dict[str, Any], "as `flockwise list clusterers` shows them"] = {},  # noqa: B006
-    min_separation: Annotated[NonNegative, "flocks less apart than this are not acted on; 0: always"] = 0.0,
+    clustering_parameters: choices.ClusteringParameters = {},  # noqa: B006
+    min_separation: Annotated[NonNegative, COMPARING, "flocks less apart are not acted on; 0: always"] = 0.0,
     when: choices.When = "once",
-    first: Annotated[Count, AtRound(), "once, every: the first round in which flocks are looked for"] = 5,
-    every: Annotated[Count, "every: rounds from one look to the next"] = 1,
-    census: Annotated[bool, "all clients train in the rounds in which flocks are looked for"] = False,
-    patience: Annotated[Count, "stable: rounds the flocks must stay the same"] = 5,
+    first: Annotated[
+        Count, AtRound(), TIMED, "once, every: the first round in which flocks are looked for"
+    ] = 5,
+    every: Annotated[Count, Only(when="every"), "every: rounds from one look to the next"] = 1,
+    census: Annotated[bool, TIMED, "all clients train in the rounds in which flocks are looked for"] = False,
+    patience: Annotated[Count, Only(when="stable"), "stable: rounds the flocks must stay the same"] = 5,
     scope: choices.Scope = "all",
     start: choices.Start = "joint",
     keep: choices.Keep = "all",
     attribution: choices.Attribute = "flock",
-    group_weights: Annotated[Literal["equal", "size"], "one-model: how groups count"] = "equal",
+    group_weights: choices.GroupWeights = "equal",
     aggregate: choices.Aggregate = "this-round",
     place: choices.Place = "validation",
     follow: guards.Follow = None,

@@ -14,6 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from flockwise.notes import AtMostClients
 from flockwise.options import Count, NonNegative
 from flockwise.stages import Every, Method, chain, sample_from_all, train
 from flockwise.stages.own_beside import Pulled
@@ -24,7 +25,7 @@ from flockwise.strategies.strategy import strategy
 @strategy("shares in several flocks, own models", "Ruan and Joe-Wong, AAAI 2022", rule_sees_all=False)
 def fedsoft(
     *,
-    flocks: Annotated[Count, "k: how many centres"] = 2,
+    flocks: Annotated[Count, AtMostClients(), "k: how many centres"] = 2,
     every: Annotated[Count, "rounds from one look at the shares to the next"] = 2,
     pull: Annotated[NonNegative, "lambda: how strongly own models are pulled to the centres"] = 0.1,
     least: Annotated[float, Field(gt=0, lt=1), "sigma: the share in a centre that fits no sample"] = 1e-4,

@@ -17,6 +17,7 @@ where it was not heard this round. A client never heard picks a centre's model b
 from typing import Annotated, Literal
 
 from flockwise.aggregation import Rule
+from flockwise.notes import AtMostClients
 from flockwise.options import Count
 from flockwise.stages import (
     Method,
@@ -40,7 +41,7 @@ Weights = Annotated[
 
 @strategy("k-means of the newest models, every round", "Xie et al., WWWJ 2023", example={"weights": "size"})
 def fesem(
-    *, rule: Rule = MEAN, flocks: Annotated[Count, "k: how many centres"] = 2, weights: Weights = "equal"
+    *, rule: Rule = MEAN, flocks: Annotated[Count, AtMostClients(), "k: how many centres"] = 2, weights: Weights = "equal"
 ) -> Method:  # fmt: skip
     """k centres among the clients' models."""
     by_size = weights == "size"

@@ -16,7 +16,8 @@ from typing import Annotated, Literal
 from flockwise.aggregation import Rule
 from flockwise.clustering import agglomerative, dendrogram
 from flockwise.errors import InputError
-from flockwise.options import AtRound, Count, Natural, NonNegative, Several
+from flockwise.notes import AtMostClients, AtRound
+from flockwise.options import Count, Natural, NonNegative, Several
 from flockwise.similarity import SIMILARITIES
 from flockwise.stages import guards
 from flockwise.stages.attribution import joint
@@ -43,7 +44,7 @@ def fl_hc(
     metric: Literal["l1", "l2", "cosine"] = "l1",
     linkage: Literal["average", "complete", "single", "ward"] = "complete",
     threshold: Threshold = "auto",
-    flocks: Annotated[Count | None, "merge until at most so many are left, instead"] = None,
+    flocks: Annotated[Count | None, AtMostClients(), "merge until at most so many are left, instead"] = None,
     min_separation: Annotated[NonNegative, "with auto: flocks less apart than this are not real"] = 3.0,
     repeat: Annotated[Several | None, "cluster again every so many rounds"] = None,
     start: Literal["joint", "members"] = "joint",

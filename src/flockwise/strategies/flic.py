@@ -17,7 +17,8 @@ from typing import Annotated, Literal
 
 from flockwise.aggregation import Rule
 from flockwise.clustering import louvain, modularity
-from flockwise.options import AtRound, Count, NonNegative, Positive
+from flockwise.notes import AtRound
+from flockwise.options import Count, NonNegative, Positive
 from flockwise.similarity import one_plus_cosine
 from flockwise.stages import LatestUpdates, Method, average, chain, find_flocks, guards, sample, train
 from flockwise.stages.grouping import Clustered

@@ -10,7 +10,8 @@ goes on. `warm_start` rounds of plain FedAvg come first; the models then differ 
 from typing import Annotated
 
 from flockwise.aggregation import Rule
-from flockwise.options import AtRound, Count, Natural, Positive
+from flockwise.notes import AtMostClients, AtRound
+from flockwise.options import Count, Natural, Positive
 from flockwise.stages import Method, average, chain, sample_from_all, train
 from flockwise.stages.restarts import Restarts
 from flockwise.strategies.strategy import MEAN, strategy
@@ -23,7 +24,7 @@ from flockwise.strategies.strategy import MEAN, strategy
 def ifca(
     *,
     rule: Rule = MEAN,
-    flocks: Annotated[Count, "k: how many models"] = 2,
+    flocks: Annotated[Count, AtMostClients(), "k: how many models"] = 2,
     restarts: Annotated[Count, "sets of random beginnings to try"] = 1,
     probe: Annotated[Count, "rounds each set is tried for"] = 5,
     warm_start: Annotated[Natural, AtRound(1), "rounds of plain FedAvg first"] = 0,

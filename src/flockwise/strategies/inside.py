@@ -8,6 +8,7 @@ from pydantic import BeforeValidator
 
 from flockwise.aggregation import Rule
 from flockwise.errors import ConfigError, InputError, PluginError
+from flockwise.notes import Around, OptionsOf
 from flockwise.options import Count, Natural
 from flockwise.registry import OWN
 from flockwise.stages import Method, chain, everyone, train, when
@@ -26,9 +27,29 @@ def _by_name(flocks: object) -> object:
     return {"name": flocks.name, **{name: value for name, value in flocks.options.items() if name != "rule"}}
 
 
+def _in_full(flocks: Mapping[str, Any] | str | None, around: Around) -> dict[str, Any] | None:
+    """The method that is named, with all of its options."""
+    if flocks is None:
+        return None
+    name, options = _named(flocks)
+    if not isinstance(name, str) or name == OWN:
+        raise ConfigError(f"{around.name}.name = {name!r}: must be the name of a strategy, such as 'flic'")
+    try:
+        found = find_strategy(name, around.directory)
+    except PluginError as error:
+        raise ConfigError(f"{around.name}.name: {error}") from error
+    return {"name": name, **found.resolved(options, f"{around.name}.", around.directory)}
+
+
+def _named(flocks: Mapping[str, Any] | str) -> tuple[Any, dict[str, Any]]:
+    options = {"name": flocks} if isinstance(flocks, str) else dict(flocks)
+    return options.pop("name", OWN), options
+
+
 Flocks = Annotated[
     dict[str, Any] | str | None,
     BeforeValidator(_by_name),
+    OptionsOf("strategies", _in_full),
     "the clustered method whose flocks share models, such as {name = 'flic', warmup = 5}; none: one model for all",
 ]
 Head = Annotated[Count, "the last so many layers stay with each client; model.travels names others"]
@@ -39,12 +60,9 @@ RoundsBefore = Annotated[
 
 def inside(flocks: Mapping[str, Any] | str | None, rule: Rule) -> Method:
     """FedAvg, or the clustered method that was named, with this rule inside its flocks."""
-    named = {"name": flocks} if isinstance(flocks, str) else dict(flocks or {"name": "fedavg"})
-    name = named.pop("name", OWN)
-    if not isinstance(name, str) or name == OWN:
-        raise InputError(f"flocks.name = {name!r}: must be the name of a strategy, such as 'flic'")
+    name, options = _named(flocks or "fedavg")
     try:
-        return find_strategy(name)(rule=rule, **named)
+        return find_strategy(name)(rule=rule, **options)
     except PluginError as error:
         raise InputError(f"flocks.name: {error}") from error
     except ConfigError as error:

@@ -20,7 +20,8 @@ from typing import Annotated
 
 from flockwise.aggregation import Rule, mean
 from flockwise.clustering import louvain
-from flockwise.options import AtRound, Count
+from flockwise.notes import AtRound
+from flockwise.options import Count
 from flockwise.similarity import one_plus_cosine
 from flockwise.stages.average import average
 from flockwise.stages.course import Courses

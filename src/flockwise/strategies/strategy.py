@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec
 from flockwise.aggregation import Rule, mean
 from flockwise.aggregation.rule import as_bound
 from flockwise.errors import ConfigError, InputError, PluginError
-from flockwise.options import shown, written
+from flockwise.options import ignored, shown, written
 from flockwise.plugins import find
 from flockwise.registry import OWN, Piece, Registry, config_name, sayable
 from flockwise.stages.method import Method
@@ -40,6 +40,8 @@ class Strategy(Piece, Generic[Options]):
         if not takes_rule and rule.pop("rule", MEAN).name != MEAN.name:
             raise ConfigError(f"aggregation.name: {self.name} has a rule of its own; leave it out")
         values = self.resolved(given, "strategy.")
+        for name, why in self.ignored(values).items():
+            raise ConfigError(f"strategy.{name} = {shown(values[name])}: {why}")
         try:
             method = self.function(**rule, **values)
         except InputError as error:
@@ -49,6 +51,11 @@ class Strategy(Piece, Generic[Options]):
         own = any(not sayable(value) for value in values.values())
         told = {name: written(value) if sayable(value) else shown(value) for name, value in values.items()}
         return replace(method, name=OWN if own else self.name, options={**told, **rule})
+
+    def ignored(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """The options among these, all resolved, that would count for nothing beside the others, each with why."""
+        needed = {name: values[name] for name, default in self.defaults.items() if default is ...}
+        return ignored(self.function, values, self.resolved(needed))
 
 
 STRATEGIES: Registry[Strategy[Any]] = Registry("flockwise.strategies")
