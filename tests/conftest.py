@@ -23,6 +23,11 @@ class Cases:
     def __init__(self, node: pytest.Item, times: int) -> None:
         self._node, self._times, self._tried = node, times, 0
 
+    @property
+    def full(self) -> bool:
+        """Whether more is asked for than every change is tried with: what takes long is tried as a whole."""
+        return self._times > 1
+
     def many(self, usual: int, most: int | None = None) -> int:
         """So many times as usual as was asked for, if there are as many; they are counted."""
         number = min(usual * self._times, usual * self._times if most is None else most)
@@ -35,6 +40,10 @@ class Cases:
         self._node.user_properties = [(name, value) for name, value in told if name != "cases"]
         self._tried += number
         self._node.user_properties.append(("cases", self._tried))
+
+    def measure(self, what: str, value: float) -> None:
+        """A number that was measured along the way: what is measured is on the page, beside the count."""
+        self._node.user_properties.append((f"measured {what}", float(value)))
 
 
 @pytest.fixture

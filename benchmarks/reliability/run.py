@@ -18,6 +18,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from flockwise.studies.surroundings import surroundings
 
 HERE = Path(__file__).parent
@@ -58,9 +60,34 @@ def run(row: dict[str, Any], times: int) -> dict[str, Any]:
         "passed": sum(one["cases"] for one in tried.values() if one["outcome"] == "passed"),
         "failed": sorted(name for name, one in tried.items() if one["outcome"] != "passed"),
         "skipped": sorted(name for name, one in counts.items() if one["outcome"] == "skipped"),
+        "cases": _by_test(tried), "measured": _measured(tried),
         "seconds": round(time.perf_counter() - began, 1),
         "command": f"python benchmarks/reliability/run.py --rows {row['row']} --times {times}",
         **surroundings(1),
+    }  # fmt: skip
+
+
+def _by_test(tried: dict[str, dict[str, Any]]) -> dict[str, int]:
+    """The cases of each test, all its parameters together."""
+    counts: dict[str, int] = {}
+    for name, one in tried.items():
+        test = name.partition("[")[0]
+        counts[test] = counts.get(test, 0) + one["cases"]
+    return counts
+
+
+def _measured(tried: dict[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """What tests have measured: how often, the median, what 95 of 100 stay below, and the most."""
+    values: dict[str, list[float]] = {}
+    for one in tried.values():
+        for what, found in one.get("measured", {}).items():
+            values.setdefault(what, []).extend(found)
+    return {
+        what: {
+            "n": len(found), "median": round(float(np.median(found)), 3), "p95": round(float(np.quantile(found, 0.95)), 3),
+            "most": round(max(found), 3),
+        }
+        for what, found in values.items()
     }  # fmt: skip
 
 

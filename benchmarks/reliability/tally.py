@@ -1,7 +1,7 @@
 """A plug-in for pytest that counts what each test has tried: `-p tally --tally FILE [--times 20]`.
 
 A property test counts the examples it is asked for, `--times` as many as usual; any other test counts as one case for
-each set of parameters, or as many as it says itself (`record_property("cases", n)`).
+each set of parameters, or as many as it says itself (`record_property("cases", n)`). What it has measured is kept.
 """
 
 import json
@@ -42,6 +42,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _found[report.nodeid]["outcome"] = report.outcome
         if isinstance(told, int):
             _found[report.nodeid]["cases"] = told
+        measured: dict[str, list[float]] = {}
+        for name, value in report.user_properties:
+            if name.startswith("measured "):
+                measured.setdefault(name.removeprefix("measured "), []).append(value)
+        _found[report.nodeid]["measured"] = measured
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -18,7 +18,7 @@ from flockwise.rng import generator
 TOKEN = "a-token-of-some-length"
 PATHS = (
     "/", "/run/one", "/compare", "/static/page.js", "/health", "/metrics", "/api/runs", "/api/runs/one",
-    "/api/compare", "/api/runs/one/requests", "/nothing",
+    "/api/compare", "/api/changes", "/api/runs/one/requests", "/nothing",
 )  # fmt: skip
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")
 HOSTS = {"127.0.0.1:8000": True, "localhost": True, "evil.example": False, "[::1].evil.example": False}
@@ -60,6 +60,12 @@ def files(folder: Path) -> dict[Path, int]:
         for path in folder.rglob("*")
         if path.is_file() and "sqlite-" not in path.name
     }
+
+
+def test_every_route_is_among_the_paths(folder: Path) -> None:
+    routes = [route.path_regex for route in create_app(folder, TOKEN).routes]
+    assert len(routes) == len(PATHS) - 1  # one leads nowhere
+    assert all(any(route.match(path) for path in PATHS) for route in routes)
 
 
 def test_nothing_is_written_and_no_other_host_is_answered(folder: Path, cases: Cases) -> None:

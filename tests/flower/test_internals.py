@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import json
 import re
 from pathlib import Path
@@ -15,7 +16,7 @@ from flwr.app import Array, ArrayRecord, Message, RecordDict
 
 import flockwise.flower
 from flockwise.flower import command
-from flockwise.flower.internals import NAMES, TooLarge, capped
+from flockwise.flower.internals import NAMES, TooLarge, capped, is_plain
 
 FOLDER = Path(flockwise.flower.__file__).parent
 PUBLIC = {"flwr.app", "flwr.clientapp", "flwr.serverapp", "flwr.serverapp.strategy"}
@@ -27,6 +28,7 @@ def test_this_is_all_of_flower_that_we_need_beyond_what_it_promises():
         "simulation:run_simulation",
         "superlink.grid.inmemory_grid:InMemoryGrid",
         "superlink.grid.http_grid:HttpGrid._runtime_client",
+        "superlink.grid.http_grid:HttpGrid._insecure",
         "supercore.runtime:RuntimeHttpClient.PullObject",
         "supercore.inflatable.inflatable_object:get_object_head_values_from_object_content",
         "supercore.inflatable.inflatable_object:get_object_body",
@@ -48,7 +50,19 @@ def test_the_installed_flower_has_what_we_need(name):
     found = importlib.import_module(module)
     for part in path.split("."):
         fields = getattr(getattr(found, "DESCRIPTOR", None), "fields_by_name", {})  # of a message in protobuf
+        if isinstance(found, type) and not hasattr(found, part) and not fields:
+            assert f"self.{part} = " in inspect.getsource(found.__init__), name  # every object of it has one
+            return
         found = fields[part] if part in fields else getattr(found, part)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_grid_knows_whether_it_speaks_in_plain_text(plain):
+    from flwr.superlink.grid.http_grid import HttpGrid
+
+    grid = HttpGrid("127.0.0.1:1", insecure=plain, token="x")
+    assert is_plain(grid) is plain
+    grid.close()
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.stem)

@@ -30,6 +30,7 @@ from flockwise.errors import EngineError, RunError
 from flockwise.flower import Flocks, supervise
 from flockwise.flower.deployment import Deployment, alive
 from flockwise.store import Run, open_run
+from flockwise.studies.surroundings import surroundings
 from tests.flower.fake_grid import FakeGrid, FakeNode
 
 APP = Path(__file__).parents[2] / "examples" / "flower"
@@ -245,7 +246,7 @@ def _write(out: Path, trials: dict[str, dict[str, object]], expected: str, of: i
     content = {
         "command": f"python -m tests.reliability.kill_matrix --moments {of}", "done": len(trials), "of": len(KINDS) * of,
         "date": datetime.now(UTC).date().isoformat(), "flower": version("flwr"), "expected": expected[:16],
-        "held, of": counts, "trials": trials,
+        "commit": surroundings(1)["commit"], "held, of": counts, "trials": trials,
     }  # fmt: skip
     temporary = out.with_suffix(".tmp")
     temporary.write_text(json.dumps(content, indent=1) + "\n")

@@ -1,16 +1,18 @@
 """A disk that fails is one line that names the file, and the run goes on afterwards."""
 
+import os
 import resource
-import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 
 import flockwise
 from flockwise.errors import RunError
@@ -20,7 +22,7 @@ from flockwise.store import create_run, files, open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
 from tests.conftest import Cases
 from tests.reliability.made import make
-from tests.runs.small import FLIC
+from tests.runs.small import FLIC, fingerprint
 
 
 class Failing(sqlite3.Connection):
@@ -148,38 +150,92 @@ def test_a_file_that_cannot_be_written_is_named(
     assert open_run(path).rounds[-1] == 5 and open_run(path).damage == []
 
 
-FULL = """
-import resource, signal, sys
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-import flockwise
-from tests.runs.small import FLIC
-def fill(progress):
-    if progress.round == 3:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
-try:
-    flockwise.run(FLIC, out=sys.argv[1], on_round=fill)
-except flockwise.errors.RunError as error:
-    print("told:", error)
-"""
+LONG = {**FLIC, "rounds": 60, "checkpoint": {"every": 1, "keep": 60}}
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+    """A command, in a folder."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "flockwise", *words, "-q"], cwd=folder, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+
+def told(error: str, name: str) -> None:
+    """One line for a person, that names a file of this run."""
+    assert error.startswith("error: ") and len(error.splitlines()) == 1 and name in error, error
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("whole") / "run"
+    flockwise.run(LONG, out=path)
+    return fingerprint(path)
 
 
 def test_a_disk_that_is_full_is_told_and_the_run_goes_on_when_there_is_room(
-    tmp_path: Path, cases: Cases
+    tmp_path: Path, cases: Cases, whole: str
 ) -> None:
+    """Files may not grow any more from some round on, by as much as is drawn."""
     drawn = generator(0, "room").integers(1000, 60_000, 100).tolist()
     for number, room in enumerate([1000, 20_000, 60_000, *drawn][: cases.many(3)]):
-        fill_up(tmp_path / f"{number}" / "run", room)
+        fill_up(tmp_path / f"{number}", room, whole)
 
 
-def fill_up(path: Path, room: int) -> None:
-    path.parent.mkdir()
-    told = subprocess.run([sys.executable, "-c", FULL, str(path), str(room)], capture_output=True, text=True,
-                          cwd=Path(__file__).parents[2])  # fmt: skip
-    assert told.stdout.startswith("told:") and len(told.stdout.splitlines()) == 1, told.stderr
-    assert str(path) in told.stdout
-    assert open_run(path).damage == [] and len(open_run(path).rounds) >= 3
-    assert flockwise.resume(path).state == "finished"
-    assert signal.SIGXFSZ and resource.RLIMIT_FSIZE
+def fill_up(folder: Path, room: int, whole: str) -> None:
+    folder.mkdir()
+    (folder / "c.toml").write_text(tomli_w.dumps(LONG))
+    process = start(folder, "run", "c.toml", "--out", "run")
+    while process.poll() is None and _rounds(folder / "run") < 3:
+        time.sleep(0.005)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+    _, error = process.communicate(timeout=300)
+    assert process.returncode == 1
+    told(error, "run/")
+    assert open_run(folder / "run").damage == [] and len(open_run(folder / "run").rounds) >= 3
+    assert flockwise.resume(folder / "run").state == "finished"
+    assert fingerprint(folder / "run") == whole
+
+
+def _rounds(path: Path) -> int:
+    return len(open_run(path).rounds) if (path / "config.toml").exists() else 0
+
+
+# A small disk of its own, in a name space in which everybody may mount one: filled, and then made larger.
+SMALL_DISK = """
+mount -t tmpfs -o size=$3k none disk || exit 77
+cd disk
+$2 -m flockwise run ../c.toml --out run -q 2> ../told
+echo $? > ../code
+cp -r run ../left
+mount -o remount,size=64m "$1/disk" || exit 77
+$2 -m flockwise resume run -q || exit 1
+cp -r run ../run
+"""
+
+
+@pytest.mark.slow
+def test_a_small_disk_that_fills_up_keeps_the_last_round_and_goes_on_when_it_grows(
+    tmp_path: Path, cases: Cases, whole: str
+) -> None:
+    rooms = [2048, *generator(0, "small disks").integers(700, 2048, 100).tolist()]
+    for number, room in enumerate(rooms[: cases.many(1)]):
+        folder = tmp_path / str(number)
+        (folder / "disk").mkdir(parents=True)
+        # A model and a memory of it large enough that two megabytes do not hold the checkpoints of sixty rounds.
+        (folder / "c.toml").write_text(tomli_w.dumps(LONG))
+        done = subprocess.run(
+            ["unshare", "-rm", "sh", "-c", SMALL_DISK, "sh", str(folder), sys.executable, str(room)], cwd=folder,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode == 77 or "Operation not permitted" in done.stderr:
+            pytest.skip("needs to mount a small disk: unshare -rm is not allowed here")
+        assert done.returncode == 0, done.stderr
+        assert (folder / "code").read_text().strip() == "1"
+        told((folder / "told").read_text(), "run/")
+        left = open_run(folder / "left")
+        assert left.damage == [] and 1 <= len(left.rounds) < 60
+        assert fingerprint(folder / "run") == whole
 
 
 def test_a_second_interrupt_leaves_a_run_that_says_it_was_stopped(tmp_path: Path) -> None:

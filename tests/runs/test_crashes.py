@@ -66,20 +66,34 @@ def undisturbed(config: dict[str, Any], path: Path) -> tuple[str, list[str]]:
     return fingerprint(path), steps
 
 
+def length(config: dict[str, Any], cases: Cases) -> dict[str, Any]:
+    """Where many kills are asked for, a run long enough for them to fall on different steps."""
+    return {**config, "rounds": 20} if cases.full else config
+
+
+def resumed(path: Path, cases: Cases) -> str:
+    """Go on with a killed run; what came of it. How many rounds were trained again is on record."""
+    found = open_run(path)
+    if len(found.rounds) < found.config["rounds"]:  # the one under way, and those after the checkpoint
+        cases.measure("rounds redone", 1 + len(found.rounds) - found.newest_checkpoint().round)
+    flockwise.resume(path)
+    return fingerprint(path)
+
+
 @pytest.mark.parametrize(("strategy", "kills"), [("flic", 24), ("fedavg", 8), ("ifca", 8)])
 def test_a_run_killed_at_any_step_of_writing_resumes_to_the_same_bits(
     tmp_path: Path, cases: Cases, strategy: str, kills: int
 ) -> None:
-    whole, steps = undisturbed(STRATEGIES[strategy], tmp_path / "whole")
+    config = length(STRATEGIES[strategy], cases)
+    whole, steps = undisturbed(config, tmp_path / "whole")
     start = steps.index("inside commit")  # before the first round is on record there is nothing to resume
     those = range(start + 1, len(steps) + 1)
     points = generator(0, "kill points").choice(those, size=cases.many(kills, len(those)), replace=False)
     died_at = set()
     for number in sorted(points.tolist()):
         path = tmp_path / f"killed-{number}"
-        died_at.add(_run_and_die_at(number, path, STRATEGIES[strategy]))
-        flockwise.resume(path)
-        assert fingerprint(path) == whole, f"killed at step {number}: {steps[number - 1]}"
+        died_at.add(_run_and_die_at(number, path, config))
+        assert resumed(path, cases) == whole, f"killed at step {number}: {steps[number - 1]}"
         shutil.rmtree(path)
     assert kills < 24 or {"inside write", "before rename", "inside commit"} <= died_at
 
@@ -94,6 +108,35 @@ def test_a_run_killed_before_its_first_round_starts_again(
     assert fingerprint(tmp_path / "run") == whole
 
 
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_a_run_killed_at_a_random_time_resumes_to_the_same_bits(
+    tmp_path: Path, cases: Cases, strategy: str
+) -> None:
+    config, began = length(STRATEGIES[strategy], cases), time.monotonic()
+    whole, _ = undisturbed(config, tmp_path / "whole")
+    takes, random = time.monotonic() - began, generator(0, f"times to kill {strategy}")
+    for number in range(cases.many(2)):
+        path = tmp_path / f"killed-{number}"
+        _run_and_kill_after(takes * float(random.uniform(0, 1)), path, config)
+        assert resumed(path, cases) == whole
+        shutil.rmtree(path)
+
+
+def _run_and_kill_after(seconds: float, path: Path, config: dict[str, Any]) -> None:
+    """Run in a forked process and kill it so long after its directory was made, or when it is over."""
+    child = os.fork()
+    if child == 0:
+        try:
+            flockwise.run(config, out=path)
+        finally:
+            os._exit(0)
+    while not (path / "config.toml").exists():
+        time.sleep(0.001)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
 @pytest.mark.slow
 def test_a_command_killed_at_random_times_resumes_to_the_same_bits(
     expected: tuple[str, list[str]], tmp_path: Path, cases: Cases
@@ -102,10 +145,10 @@ def test_a_command_killed_at_random_times_resumes_to_the_same_bits(
     for number in range(cases.many(3) // 3):
         folder = tmp_path / f"{number}"
         folder.mkdir()
-        assert _killed_three_times(folder, rng) == expected[0]
+        assert _killed_three_times(folder, rng, cases) == expected[0]
 
 
-def _killed_three_times(tmp_path: Path, rng: np.random.Generator) -> str:
+def _killed_three_times(tmp_path: Path, rng: np.random.Generator, cases: Cases) -> str:
     config = {**FLIC, "engine": {"workers": 2}, "checkpoint": {"every": 3}}
     (tmp_path / "small.toml").write_text(tomli_w.dumps(config))
     path = tmp_path / "run"
@@ -128,8 +171,20 @@ def _killed_three_times(tmp_path: Path, rng: np.random.Generator) -> str:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         command = [sys.executable, "-m", "flockwise", "resume", str(path), "-q"]
-    subprocess.run(command, check=True)
+    cases.measure("seconds to restart", _restarted(command, path))
     return fingerprint(path)
+
+
+def _restarted(command: list[str], path: Path) -> float:
+    """Run a command to its end; how long it took until there was a round that was not there before, or it was over."""
+    began, before = time.monotonic(), len(open_run(path).rounds) if (path / "config.toml").exists() else 0
+    process, seconds = subprocess.Popen(command), 0.0
+    while process.poll() is None:
+        if not seconds and (path / "config.toml").exists() and len(open_run(path).rounds) > before:
+            seconds = time.monotonic() - began
+        time.sleep(0.02)
+    assert process.returncode == 0
+    return seconds or time.monotonic() - began
 
 
 def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(

@@ -1,4 +1,7 @@
+import errno
 import json
+import os
+import resource
 import sqlite3
 import time
 from pathlib import Path
@@ -8,6 +11,7 @@ import pytest
 
 from flockwise.errors import RunError
 from flockwise.messages import Event
+from flockwise.rng import generator
 from flockwise.store import accept, create_run, files, list_runs, open_run, reopen_run
 from flockwise.store.policy import CheckpointPolicy
 from tests.conftest import Cases
@@ -50,7 +54,7 @@ def test_a_bit_flipped_anywhere_in_a_checkpoint_is_noticed(tmp_path: Path, cases
     _write(tmp_path / "run")
     path = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
     whole = path.read_bytes()
-    places = range(0, len(whole), 7)
+    places = range(0, len(whole), 1 if cases.full else 7)
     cases.count(len(places))
     for position in places:
         damaged = bytearray(whole)
@@ -64,7 +68,7 @@ def test_a_checkpoint_cut_at_any_length_is_passed_over(tmp_path: Path, cases: Ca
     _write(tmp_path / "run")
     path = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
     whole = path.read_bytes()
-    lengths = range(0, len(whole), 11)
+    lengths = range(0, len(whole), 1 if cases.full else 11)
     cases.count(len(lengths))
     for length in lengths:
         path.write_bytes(whole[:length])
@@ -105,8 +109,9 @@ def test_broken_and_newer_runs_are_said_to_be_so(tmp_path: Path) -> None:
     assert not isinstance(found["whole"], RunError)
 
 
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EINTR, errno.EDQUOT, errno.EROFS])
 def test_every_file_operation_that_fails_leaves_the_old_content_or_the_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: Cases
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: Cases, number: int
 ) -> None:
     path, fails_at, clean = tmp_path / "file", 0, False
     path.write_bytes(b"old content")
@@ -118,7 +123,7 @@ def test_every_file_operation_that_fails_leaves_the_old_content_or_the_new(
             nonlocal seen
             seen += 1
             if seen == fails_at:  # noqa: B023
-                raise OSError(5, "Input/output error")
+                raise OSError(number, os.strerror(number))
 
         monkeypatch.setattr(files, "step", fail)
         try:
@@ -129,6 +134,23 @@ def test_every_file_operation_that_fails_leaves_the_old_content_or_the_new(
     cases.count(fails_at - 1)
     assert fails_at > 5
     assert path.read_bytes() == b"new content"
+
+
+def test_a_write_that_the_system_cuts_short_leaves_the_old_content_and_nothing_else(
+    tmp_path: Path, cases: Cases
+) -> None:
+    """A limit on the size of files: what fits is written, and then no more, as on a disk that is full."""
+    path, new = tmp_path / "file", bytes(range(256)) * 100
+    path.write_bytes(b"old content")
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for room in generator(0, "room").choice(len(new), size=cases.many(60, len(new)), replace=False).tolist():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, usual[1]))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                files.write_atomically(path, new if room % 2 else (new[:9000], memoryview(new)[9000:]))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        assert path.read_bytes() == b"old content" and [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_the_auto_policy_spends_a_twentieth_of_the_time() -> None:

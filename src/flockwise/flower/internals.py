@@ -22,6 +22,7 @@ NAMES = (
     "flwr.simulation:run_simulation",
     "flwr.superlink.grid.inmemory_grid:InMemoryGrid",
     "flwr.superlink.grid.http_grid:HttpGrid._runtime_client",
+    "flwr.superlink.grid.http_grid:HttpGrid._insecure",
     "flwr.supercore.runtime:RuntimeHttpClient.PullObject",
     "flwr.supercore.inflatable.inflatable_object:get_object_head_values_from_object_content",
     "flwr.supercore.inflatable.inflatable_object:get_object_body",

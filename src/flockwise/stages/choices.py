@@ -83,7 +83,7 @@ Start = Annotated[
 Keep = Annotated[
     Literal["all", "largest"],
     Only(when=LOOKS),
-    "within: go on with all parts of a split, or set all but the largest apart",
+    "within: go on with all parts of a split, or set all but the largest apart (never a majority)",
 ]
 Attribute = Annotated[
     Literal["flock", "one-model", "avg", "1nn", "wnn"],
