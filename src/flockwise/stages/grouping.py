@@ -13,7 +13,7 @@ from flockwise.similarity import Measure
 from flockwise.similarity.measure import Kind
 from flockwise.stages.crowds import Crowd, is_crowd
 from flockwise.stages.evidence import Known
-from flockwise.stages.separation import separation
+from flockwise.stages.separation import seen_through_sketches, separation
 from flockwise.stages.stage import Round
 from flockwise.stages.state import State
 from flockwise.types import Clients, Labels, Square
@@ -114,7 +114,7 @@ class Clustered:
         seed = round.setting.seed
         labels = self.cluster(taken, seed)
         if self.refine is not None and self.takes != "points":
-            labels = self._refined(square, taken, labels, seed)
+            labels = self._refined(square, taken, labels, seed, known.lost)
         apart = separation(square, labels, self.measure.kind)
         facts = {"separation": apart, **(self.describe(square, taken, labels) if self.describe else {})}
         if 0.0 < self._needed(len(labels)) > apart:  # 0: whatever was found stands, however mixed
@@ -144,7 +144,7 @@ class Clustered:
     def _needed(self, clients: int) -> float:
         return self.min_separation(clients) if callable(self.min_separation) else self.min_separation
 
-    def _refined(self, square: Square, taken: np.ndarray, labels: Labels, seed: int) -> Labels:
+    def _refined(self, square: Square, taken: np.ndarray, labels: Labels, seed: int, lost: float) -> Labels:
         labels, waiting = labels.copy(), list(range(int(labels.max()) + 1))
         while waiting:
             members = np.flatnonzero(labels == waiting.pop())
@@ -152,13 +152,19 @@ class Clustered:
                 continue
             inner = np.ix_(members, members)
             parts = self.cluster(taken[inner], seed)
-            if parts.max() > 0 and separation(square[inner], parts, self.measure.kind) >= (
-                self.refine or 0.0
-            ):
+            if parts.max() > 0 and self._real(square[inner], parts, lost):
                 flock, fresh = labels[members[0]], int(labels.max())
                 labels[members] = np.where(parts == 0, flock, fresh + parts)
                 waiting += np.unique(labels[members]).tolist()
         return labels
+
+    def _real(self, square: Square, parts: Labels, lost: float) -> bool:
+        """Whether parts of a flock are far enough apart to be flocks."""
+        needed = self.refine or 0.0
+        if not lost:
+            return separation(square, parts, self.measure.kind) >= needed
+        blur = self.measure.blur(square, lost)
+        return seen_through_sketches(square, parts, self.measure.kind, blur, needed)
 
 
 @dataclass(frozen=True)
