@@ -8,7 +8,7 @@ import numpy as np
 
 from flockwise.clustering import bipartition, in_order
 from flockwise.clustering.crowd import sums_by
-from flockwise.clustering.spanning import sparse_bipartition
+from flockwise.clustering.spanning import Tree, sparse_bipartition
 from flockwise.similarity import Measure
 from flockwise.similarity.measure import Kind
 from flockwise.stages.crowds import Crowd, is_crowd
@@ -94,6 +94,9 @@ class Clustered:
         None  # compared, taken, found
     )
     draw: Callable[[np.ndarray], Mapping[str, np.ndarray]] | None = None
+    by_tree: Callable[[Tree], Labels] | None = (
+        None  # of very many clients, if it needs their spanning tree alone
+    )
 
     @property
     def exact(self) -> str:
@@ -128,6 +131,8 @@ class Clustered:
             labels = crowd.settled(self.cluster(crowd.graph, crowd.seed))
             if self.describe:
                 facts = dict(self.describe(np.zeros((0, 0)), crowd.graph, labels))
+        elif self.by_tree and crowd.has_tree:
+            labels = crowd.gathered(self.by_tree(crowd.tree))
         else:
             nests, means = crowd.nests()
             square = self.measure.compare(means)
