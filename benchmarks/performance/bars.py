@@ -6,9 +6,9 @@ from typing import Any
 from tables import NATIVE, WHOLE, by_default, seconds, times_faster
 
 SLOWER = {  # parts of before_after.json, in words
-    "A": "rounds of A: seconds of this release over those of bd37606",
-    "B": "rounds of B: the same",
-    "B, whole runs": "whole runs of B, every client tested in every round: the same",
+    "A": "rounds of A, seconds over those of bd37606",
+    "B": "rounds of B, seconds over those of bd37606",
+    "B, whole runs": "whole runs of B, every client tested in every round, seconds over those of bd37606",
 }
 OPTIMISERS = {"momentum": "momentum", "adam": "Adam"}
 
@@ -59,7 +59,7 @@ def bars_part(
         "| | bar | wanted | measured |\n|---|---|---|---|\n"
         + "\n".join(bar.row for bar in sorted(bars, key=lambda bar: bar.met))
         + "\n",
-        "All on a machine that did nothing else. [Rounds](#whole-rounds) and [single clients](#one-client-on-one-core) are "
+        "All on a machine that did nothing else at the time. [Rounds](#whole-rounds) and [single clients](#one-client-on-one-core) are "
         f"below. Beside an older release (`{before['command']}`, {before['date']}, {before['cpu']}, loads of "
         f"{loads(before)}): both take turns in one run; the ratio is the median over turns, the lowest and highest of which "
         f"are {spread(before)}.\n",

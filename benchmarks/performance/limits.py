@@ -31,11 +31,11 @@ def limits_part(kernels: dict[str, Any], engine: dict[str, Any], where: dict[str
         shares_table(mobilenet["shares"]) + "\n",
         f"The papers' CNN has {reached:.2f}x of the plain loop in whole rounds where {CNN}x is wanted: "
         f"{100 * max(1 - reached / CNN, 0):.0f} % less time, all of it from these parts. Without any of the bookkeeping "
-        f"(lists, weights laid out anew: {100 * books:.0f} %) it would have {reached / (1 - books):.2f}x. Each batch of 10 goes "
-        "through all 6.7 MB of weights forward, backward and in the step, several times what a core's own cache holds: the "
-        "linear layers probably wait for memory (inferred, not measured). Convolutions take fewer products than are counted: "
-        f"one client already does {kernels['W1']['ways']['native']['peak_fraction']:.1f} times the counted arithmetic that a "
-        "plain matrix product of this machine does in the same time.\n",
+        f"(lists, weights laid out anew: {100 * books:.0f} %) it would have {reached / (1 - books):.2f}x. Each batch of 10 "
+        "goes through all 6.7 MB of weights forward, backward and in the step, several times what a core's own cache holds: "
+        "the linear layers probably wait for memory (inferred, not measured). Convolutions take fewer products than are "
+        f"counted: one client already does {kernels['W1']['ways']['native']['peak_fraction']:.1f} times the counted "
+        "arithmetic that a plain matrix product of this machine does in the same time.\n",
         shares_table(cnn["shares"]) + "\n",
     ]
 
@@ -48,8 +48,8 @@ def optimisers_part(optimisers: dict[str, Any]) -> list[str]:
         f"`{optimisers['command']}`, {optimisers['date']}, load of the machine between {low:.0f} and {high:.0f}: CPU "
         "time over that of plain SGD in the same turn, batches of 10, the median. The bar is 1, as fast. What they "
         "remember is as large as the model, Adam's twice, and goes through memory in every step; Adam takes a root "
-        "and a quotient for every weight, so the bar is met only where training itself is slow enough to hide that.\n",
-        optimisers_table(optimisers["results"]),
+        "and a quotient for every weight.\n",
+        optimisers_table(optimisers["results"]) + "\n",
     ]
 
 

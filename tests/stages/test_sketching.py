@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 import flockwise as fw
+from flockwise.clustering.agglomerative import by_tree
 from flockwise.errors import ConfigError
 from flockwise.kernels.fold import fold_of
+from flockwise.metrics import adjusted_rand
 from flockwise.server import Server
+from flockwise.similarity import SIMILARITIES
 from flockwise.stages import Clustered, Known, LatestUpdates
 from flockwise.stages.crowds import CROWD
 from flockwise.stages.other_clients import for_clients
@@ -135,3 +138,20 @@ def test_a_crowd_of_one_kind_is_one_flock() -> None:
 
     found = Clustered(one_plus_cosine, lambda graph, seed: louvain(graph), "similarity").find(known, round)
     assert found.flocks == 1
+
+
+def test_single_linkage_of_a_crowd_is_cut_from_its_spanning_tree() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 3, CROWD + 200)
+    middles = 5 * rng.standard_normal((3, 40)).astype(np.float32)
+    rows = middles[truth] + 0.2 * rng.standard_normal((len(truth), 40)).astype(np.float32)
+    rows[:5] = 50 + 10 * rng.standard_normal((5, 40))  # too few, and too far from everybody, to be flocks
+    known = Known(np.arange(len(rows)), rows.copy, sketched=True, pick=lambda some: rows[some])
+    grouping = Clustered(
+        SIMILARITIES["l2"],
+        lambda away, seed: np.zeros(len(away), np.int64),
+        "distance",
+        by_tree=by_tree("single", 5.0),
+    )
+    found = grouping.find(known, Round(first_state(np.zeros((1, 1)), len(rows)), Setting()))
+    assert found.flocks == 3 and adjusted_rand(found.labels[5:], truth[5:]) == 1.0
