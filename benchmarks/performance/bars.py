@@ -59,7 +59,7 @@ def bars_part(
         "| | bar | wanted | measured |\n|---|---|---|---|\n"
         + "\n".join(bar.row for bar in sorted(bars, key=lambda bar: bar.met))
         + "\n",
-        "All on a machine that did nothing else at the time. [Rounds](#whole-rounds) and [single clients](#one-client-on-one-core) are "
+        "All on a machine that did nothing else. [Rounds](#whole-rounds) and [single clients](#one-client-on-one-core) are "
         f"below. Beside an older release (`{before['command']}`, {before['date']}, {before['cpu']}, loads of "
         f"{loads(before)}): both take turns in one run; the ratio is the median over turns, the lowest and highest of which "
         f"are {spread(before)}.\n",

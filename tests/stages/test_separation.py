@@ -41,14 +41,15 @@ def blurred(square, deviation, seed):
 
 
 def test_what_sketches_add_to_the_noise_is_taken_off():
-    rows, truth = flocks_of_updates([12, 12])
-    square = known(rows).compare(SIMILARITIES["cosine"])
-    exact = separation(square, truth, "similarity")
-    for seed in range(5):
-        seen = blurred(square, 0.2, seed)
-        assert separation(seen, truth, "similarity") < 0.8 * exact
-        assert seen_through_sketches(seen, truth, "similarity", 0.2**2, 0.8 * exact)
-        assert not seen_through_sketches(seen, truth, "similarity", 0.0, 0.8 * exact)
+    rng, truth = np.random.default_rng(3), np.repeat([0, 1], 30)
+    square = blurred(0.2 + 0.2 * (truth[:, None] == truth), 0.05, 99)
+    assert 3.5 < separation(square, truth, "similarity") < 4.5
+    for seed in rng.integers(0, 1000, 5):
+        seen = blurred(square, 0.06, seed)
+        assert separation(seen, truth, "similarity") < 3
+        assert seen_through_sketches(seen, truth, "similarity", 0.06**2, 3.0)
+        assert not seen_through_sketches(seen, truth, "similarity", 0.0, 3.0)
+        assert not seen_through_sketches(seen, truth, "similarity", 0.06**2, 5.0)
 
 
 def test_noise_of_sketches_alone_is_no_flock_however_little_is_left_of_it():

@@ -75,7 +75,7 @@ def test_only_what_training_moved_is_sketched() -> None:
 def test_few_clients_are_compared_exactly_and_many_on_ever_shorter_sketches() -> None:
     assert automatic_width(5_000, 7_850) is None
     assert automatic_width(1_000, 1_000_000) == 8192
-    assert automatic_width(2_001, 300_000) == 4096
+    assert automatic_width(3_000, 300_000) == 4096
     assert automatic_width(6_000, 1_000) == 512
     assert automatic_width(5_001, 7_850) == 2048
     assert automatic_width(20_000, 7_850) == 512

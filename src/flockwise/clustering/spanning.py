@@ -1,7 +1,7 @@
 """The spanning tree of very many clients, made of their nearest neighbours: what single linkage and CFL's split need.
 
-Nobody is compared with all. Parts that no neighbours join are joined by the nearest of some of their members, so a tree is
-right up to what was not looked at: its edges can only be too long.
+Up to 10,000 clients all are looked at; of more, some buckets of neighbours. Parts that no neighbours join are joined by the
+nearest of some of their members. So a tree is right up to what was not looked at: its edges can only be too long.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,10 @@ from flockwise.kernels.parallel import blocks, one_blas_thread
 from flockwise.types import Labels, Updates
 
 NEIGHBOURS = 15
-BRIDGING = 4096  # clients that stand for the parts
+LOOKED_INTO = (
+    8  # buckets of neighbours, for an edge that is missing lengthens the tree; of fewer clients all of them
+)
+FEW = BRIDGING = 10_000  # clients; so many stand for parts that no neighbours join
 AT_ONCE = 1024  # of them
 SOME = 1.0  # SciPy takes 0 for no edge, so this is added to every length
 Away = Callable[
@@ -70,7 +73,8 @@ def sparse_bipartition(units: Updates, seed: int = 0) -> tuple[Labels, float]:
 
 
 def _tree(asked: Updates, answers: Updates, away: Away, seed: int) -> Tree:
-    found = nearest(asked, min(NEIGHBOURS, len(asked) - 1), seed, answers=answers)
+    probes = len(asked) if len(asked) <= FEW else LOOKED_INTO
+    found = nearest(asked, min(NEIGHBOURS, len(asked) - 1), seed, probes, answers)
     there = found.ids != ALONE
     row = np.repeat(np.arange(len(asked)), there.sum(axis=1))
     graph = _edges(row, found.ids[there], away(found.values[there].astype(np.float64), row), len(asked))
@@ -89,7 +93,7 @@ def _edges(
 
 
 def _bridges(asked: Updates, answers: Updates, away: Away, part: Labels) -> scipy.sparse.csr_array:
-    """The nearest of some members of other parts, for some members of every part."""
+    """For every part the shortest way out of it, from and to some members."""
     order = np.argsort(part, kind="stable")
     sizes = np.bincount(part)
     rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -101,4 +105,7 @@ def _bridges(asked: Updates, answers: Updates, away: Away, part: Labels) -> scip
         toward[part[some[piece]][:, None] == part[some][None, :]] = -np.inf
         best[piece] = toward.argmax(axis=1)
         products[piece] = toward.max(axis=1)
-    return _edges(some, some[best], away(products, some), len(asked))
+    lengths = away(products, some)
+    order = np.lexsort((lengths, part[some]))
+    first = order[np.unique(part[some][order], return_index=True)[1]]
+    return _edges(some[first], some[best[first]], lengths[first], len(asked))
