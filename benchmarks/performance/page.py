@@ -3,7 +3,8 @@
 python benchmarks/performance/training_kernels.py --json benchmarks/results/training_kernels.json
 python benchmarks/performance/engine.py --data DIR --json benchmarks/results/engine.json --pfl-python FILE
 python benchmarks/performance/where.py --json benchmarks/results/where.json
-python benchmarks/performance/optimisers.py --json benchmarks/results/optimisers_busy.json --before LIBRARY
+python benchmarks/performance/optimisers.py --json benchmarks/results/optimisers.json
+python benchmarks/performance/before_after.py --before CHECKOUT --data DIR --json benchmarks/results/before_after.json
 python benchmarks/performance/page.py
 """
 
@@ -12,12 +13,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from bars import bars_part, before_table
 from limits import limits_part, optimisers_part
 from tables import (
     ALONE,
     NATIVE,
     SCALING,
-    TESTED,
     Rows,
     best_other,
     costs_table,
@@ -43,27 +44,29 @@ TARGETS = {
     "CIFAR": {"native": 2.5},
 }
 
-OLDER = (
-    "These rounds were measured while every client was tested in every round. Since then clients are tested as often as "
-    'makes testing a tenth of training (`evaluation.every = "auto"`), and the targets are those of today; engine.py '
-    "measures both ways, and has not been run on a quiet machine since.\n"
-)
-
 
 def main() -> None:
     """Write the page and its chart."""
-    kernels = json.loads((RESULTS / "training_kernels.json").read_text())
-    engine = json.loads((RESULTS / "engine.json").read_text())
+    kernels, engine, where, optimisers, before = (
+        json.loads((RESULTS / f"{name}.json").read_text())
+        for name in ("training_kernels", "engine", "where", "optimisers", "before_after")
+    )
     panels = {
         f"Workload {name}: rounds a second": {way: 1 / seconds(row) for way, row in rows.items()}
         for name, rows in engine["results"].items()
         if name not in SCALING
     }
     (DOCS / "images" / "engine.svg").write_text(chart(panels))
-    where = json.loads((RESULTS / "where.json").read_text())
-    parts = [*rounds_part(engine), *kernels_part(kernels), *limits_part(kernels, engine, where)]
-    if (file := RESULTS / "optimisers_busy.json").exists():
-        parts += optimisers_part(json.loads(file.read_text()))
+    parts = [
+        "# Performance\n",
+        "Ratios are measured in one run each; absolute numbers depend on the machine and on what else it does.\n",
+        *bars_part(engine, kernels, optimisers, before),
+        before_table(before) + "\n",
+        *limits_part(kernels, engine, where),
+        *optimisers_part(optimisers),
+        *rounds_part(engine),
+        *kernels_part(kernels),
+    ]
     (DOCS / "performance.md").write_text("\n".join(parts) + "\n")
     before, _, after = README.read_text().split(BLOCK)
     README.write_text(f"{before}{BLOCK}\n{summary(engine)}\n{BLOCK}{after}")
@@ -93,13 +96,10 @@ def rounds_part(engine: dict[str, Any]) -> list[str]:
     loads = [load for part in engine["load"].values() for load in part]
     versions = ", ".join(f"{name} {version}" for name, version in engine["versions"].items())
     parts = [
-        "# Performance\n",
-        "Ratios are measured in one run each; absolute numbers depend on the machine and on what else it does.\n",
         "## Whole rounds\n",
         f"`{COMMAND}`, {engine['date']}, {engine['cpu']}, {engine['cores']} cores, load of the machine "
         f"between {min(loads):.1f} and {max(loads):.1f} while it ran. {versions}.\n",
         targets_table(engine) + "\n",
-        *([] if TESTED in engine["results"]["B"] else [OLDER]),
         "A: the papers' CNN, 100 clients with 600 MNIST digits, 10 a round, batch 10, one epoch. "
         "B: softmax regression, 1000 clients with 60 digits. The plain loop is DataLoader and torch.optim.SGD, "
         "its clients spread over one process per core. All ways take turns, so that whatever else the machine "

@@ -81,8 +81,8 @@ def _evaluation(flocks: int, trained: int, epochs: int) -> Callable[[dict[str, A
     return lambda found: 100 * share(_case(found, flocks, trained, epochs), "all")
 
 
-def _by_default(flocks: int, trained: int, epochs: int) -> Callable[[dict[str, Any]], float]:
-    """The same, in as many rounds as are tested where nobody says."""
+def by_default(flocks: int, trained: int, epochs: int) -> Callable[[dict[str, Any]], float]:
+    """Testing as a part of training, in as many rounds as are tested where nobody says."""
 
     def value(found: dict[str, Any]) -> float:
         case = _case(found, flocks, trained, epochs)
@@ -125,7 +125,7 @@ TARGETS = (
     Target("the same with 5 flocks", 10.0, False, " %", _evaluation(5, 10, 5)),
     Target("the same, part of a round of 100 clients with 1 epoch", 10.0, False, " %", _evaluation(1, 100, 1)),
     Target("the same, part of A's round (10 clients, 1 epoch)", None, False, " %", _evaluation(1, 10, 1)),
-    Target("testing by default in 100 rounds of A, part of training", 10.0, False, " %", _by_default(1, 10, 1)),
+    Target("testing by default in 100 rounds of A, part of training", 10.0, False, " %", by_default(1, 10, 1)),
     Target(
         "A: peak memory of `flockwise run`", 2.5, False, " GB",
         lambda found: max(run["pss"] for run in found["memory"].values()) / 1e9,

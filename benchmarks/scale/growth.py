@@ -2,15 +2,20 @@
 
     python benchmarks/scale/growth.py --longest 3 --json benchmarks/results/growth.json
     python benchmarks/scale/growth.py --after benchmarks/results/growth.json --json benchmarks/results/growth_further.json
+    python benchmarks/scale/growth.py --longest 60 --most-input 4.1e9 \
+        --after benchmarks/results/growth{,_further}.json --json benchmarks/results/growth_largest.json
 
 Each cell is one step for so many clients and parameters, once: processor seconds of this process (other work on the machine
-changes them little, the clock much), and the most memory it took beside its input. A cell is left out if its input is above
-the limit, or if the cell with fewer clients or parameters says that it would take too long. Cells in the file stay, and
-those of the files it goes on from (`--after`) are not measured again.
+changes them little, the clock much), and the most memory it took beside its input, in a second run or, of long ones, in the
+same. A cell is left out if its input is above the limit, or if the cell with fewer clients or parameters says that it would
+take too long. Cells in the file stay, and those of the files it goes on from (`--after`) are not measured again. A million
+clients' updates of 10^4 parameters do not fit in memory: for so many, rules are measured on 1,000.
 """
 
 import argparse
 import json
+import os
+import subprocess
 import tempfile
 import time
 import tracemalloc
@@ -20,7 +25,16 @@ from typing import Any
 
 import numpy as np
 
-from flockwise.aggregation import geometric_median, krum, mean, median, trimmed_mean
+from flockwise.aggregation import (
+    centered_clipping,
+    fltrust,
+    geometric_median,
+    krum,
+    mean,
+    median,
+    norm_bound,
+    trimmed_mean,
+)
 from flockwise.clustering import louvain
 from flockwise.kernels.fold import fold_of
 from flockwise.rng import generator
@@ -31,10 +45,11 @@ from flockwise.stages.state import first_state
 from flockwise.store.checkpoint import write_checkpoint
 
 CLIENTS = (100, 1_000, 10_000, 100_000, 1_000_000)
-PARAMETERS = (10_000, 100_000, 1_000_000, 10_000_000)
+PARAMETERS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 WIDTH = 256  # of sketches
 GROUPS = 20
 MOST_INPUT = 2e9  # bytes
+LONG = 20.0  # processor seconds; such a step is not done a second time for its memory
 Step = Callable[[np.ndarray], Any]
 RULES: dict[str, Step] = {
     "mean": mean.function,
@@ -42,6 +57,11 @@ RULES: dict[str, Step] = {
     "trimmed mean": lambda rows: trimmed_mean.function(rows, trim=0.2),
     "Krum": lambda rows: krum.function(rows, f=len(rows) // 5),
     "geometric median": geometric_median.function,
+    "norm bound": lambda rows: norm_bound.function(rows, radius=0.5 * float(np.linalg.norm(rows[0]))),
+    "FLTrust": lambda rows: fltrust.function(rows, root=rows[0]),
+    "centred clipping": lambda rows: centered_clipping.function(
+        rows, radius=0.5 * float(np.linalg.norm(rows[0]))
+    ),
     "cosine, all with all": cosine.function,
     "sketch": lambda rows: fold_of(rows.shape[1], WIDTH, 0)(rows),
 }
@@ -92,30 +112,42 @@ def cells() -> list[tuple[str, Step, int, int]]:
     return sorted(found, key=lambda cell: cell[2] * cell[3])
 
 
-def too_long(done: list[dict[str, Any]], name: str, clients: int, size: int, longest: float) -> bool:
-    """Whether a smaller cell of this step says so, by its own growth or in proportion."""
+def foreseen(done: list[dict[str, Any]], name: str, clients: int, size: int) -> float:
+    """Processor seconds that smaller cells of this step speak of, in proportion or, where all are compared, in squares."""
     smaller = [c for c in done if c["step"] == name and c["clients"] <= clients and c["parameters"] <= size]
-    square = name in ("Krum", "cosine, all with all", "flocks, all with all")
-    for cell in smaller:
-        more = (clients / cell["clients"]) ** (2 if square else 1) * size / cell["parameters"]
-        if cell["cpu"] > 0.2 and cell["cpu"] * more > longest:
-            return True
-    return False
+    power = 2 if name in ("Krum", "cosine, all with all", "flocks, all with all") else 1
+    told = [
+        cell["cpu"] * (clients / cell["clients"]) ** power * size / cell["parameters"]
+        for cell in smaller
+        if cell["cpu"] > 0.2
+    ]
+    return max(told, default=0.0)
 
 
-def measured(step: Step, rows: np.ndarray) -> dict[str, float]:
+def measured(step: Step, rows: np.ndarray, long: bool) -> dict[str, float]:
     """Processor seconds and the most bytes beside the input."""
-    cpu = time.process_time()
-    step(rows)
-    cpu = time.process_time() - cpu
-    if cpu < 20:
-        tracemalloc.start()
+    cpu = 0.0
+    for traced in (True,) if long else (False, True):
+        if traced:
+            tracemalloc.start()
+        begun = time.process_time()
         step(rows)
-        peak = float(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    else:
-        peak = float("nan")
+        cpu = cpu or time.process_time() - begun
+    peak = float(tracemalloc.get_traced_memory()[1])
+    tracemalloc.stop()
     return {"cpu": cpu, "bytes": peak}
+
+
+def circumstances() -> dict[str, Any]:
+    """What a reader may want to know of a cell besides."""
+    told = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent
+    )
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "load": round(os.getloadavg()[0], 1),
+        "commit": told.stdout.strip(),
+    }
 
 
 def main() -> None:
@@ -139,11 +171,14 @@ def main() -> None:
     for name, step, clients, size in cells():
         if (name, clients, size) in have or 4.0 * clients * size > given.most_input:
             continue
-        if too_long([*before, *done], name, clients, size, given.longest):
+        seconds = foreseen([*before, *done], name, clients, size)
+        if seconds > given.longest:
             continue
         if rows.shape != (clients, size):
+            del rows
             rows = planted(clients, size)
-        done.append({"step": name, "clients": clients, "parameters": size, **measured(step, rows)})
+        cell = {"step": name, "clients": clients, "parameters": size}
+        done.append({**cell, **measured(step, rows, seconds > LONG), **circumstances()})
         print(done[-1], flush=True)
         given.json.write_text(json.dumps(done, indent=0) + "\n", encoding="utf-8")
 

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from flockwise.clustering import leiden, louvain, modularity, native
+from flockwise.clustering import agglomerative, leiden, louvain, modularity, native
 from flockwise.clustering import neighbours as searched
 from flockwise.clustering.crowd import cosine_graph, directions, distance_graph, settle_by_means
 from flockwise.clustering.neighbours import ALONE, nearest
-from flockwise.clustering.spanning import sparse_bipartition
+from flockwise.clustering.spanning import cosine_tree, distance_tree, sparse_bipartition
 from flockwise.clustering.valley import without_shallow_valleys
 from flockwise.metrics import adjusted_rand
 
@@ -116,3 +116,34 @@ def test_the_spanning_tree_of_neighbours_splits_where_nobody_is_alike() -> None:
     labels, alpha = sparse_bipartition(rows)
     true = float((rows[truth == 0] @ rows[truth == 1].T).max())
     assert adjusted_rand(labels, truth) == 1.0 and alpha <= true + 1e-6 and alpha > true - 0.2
+
+
+@pytest.mark.parametrize("by", ["distance", "cosine"])
+def test_single_linkage_by_the_tree_of_neighbours_is_that_of_all_distances(by: str) -> None:
+    rng = np.random.default_rng(5)
+    middles = 4 * rng.standard_normal((6, 12))
+    rows = (middles[rng.integers(0, 6, 1_200)] + 0.3 * rng.standard_normal((1_200, 12))).astype(np.float32)
+    if by == "cosine":
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        away, tree = np.maximum(1 - rows.astype(float) @ rows.T, 0), cosine_tree(rows)
+        np.fill_diagonal(away, 0)
+    else:
+        away, tree = (
+            np.sqrt(((rows[:, None].astype(float) - rows[None]) ** 2).sum(axis=2)),
+            distance_tree(rows),
+        )
+    assert len(tree.away) == len(rows) - 1
+    lengths = np.sort(tree.away)
+    for place in (600, 1_080, 1_190, 1_195):
+        height = (lengths[place] + lengths[place + 1]) / 2
+        assert np.array_equal(tree.within(height), agglomerative(away, "single", float(height)))
+    for flocks in (1, 2, 6, 30, 1_200, 2_000):
+        assert np.array_equal(tree.parts(flocks), agglomerative(away, "single", flocks=flocks))
+
+
+def test_a_tree_spans_parts_that_no_neighbours_join() -> None:
+    rng = np.random.default_rng(1)
+    rows = np.repeat(np.arange(4.0)[:, None] ** 3 * 100, 50, axis=0) + rng.random((200, 1))
+    tree = distance_tree(rows.astype(np.float32))
+    assert len(tree.away) == 199
+    assert np.array_equal(tree.parts(4), np.repeat(np.arange(4), 50))

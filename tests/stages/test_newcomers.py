@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 import flockwise as fw
+from flockwise.clustering.crowd import most_alike
 from flockwise.messages import Replies
 from flockwise.server import Server
 from flockwise.stages import Setting
+from flockwise.stages.evidence import this_round
+from flockwise.stages.newcomers import Newcomers
 from flockwise.stages.state import QUARANTINED, UNPLACED, State
 
 CLIENTS, PARAMETERS = 24, 400
@@ -130,3 +133,47 @@ def test_whole_updates_are_not_changed_by_any_of_this():
     plan, _ = told(server, ~HEARD)
     assert len(plan.models) == server.state.flocks == 3
     assert not any("newcomers" in name for name in server.state.to_arrays())
+
+
+METHODS = {
+    "fl-hc, by distance": lambda: fw.fl_hc(rounds_before=1, metric="l2", linkage="average", flocks=3),
+    "fl-hc, by cosine": lambda: fw.fl_hc(rounds_before=1, metric="cosine", linkage="average", flocks=3),
+    "custom, once": lambda: fw.custom(when="once", first=2, similarity="l2"),
+    "custom, rounds of all": lambda: fw.custom(
+        evidence="this-round", when="every", first=2, every=9, census=True
+    ),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_that_compares_all_on_one_model_takes_newcomers_in(name):
+    setting = Setting(seed=1, fraction=1.0, sketch=128)
+    server = Server(METHODS[name](), np.zeros((1, PARAMETERS), np.float32), CLIENTS, setting=setting)
+    for _ in range(4):
+        told(server, HEARD)
+    assert server.state.flocks == 3
+    before = server.state
+    plan, _ = told(server, ~HEARD)
+    assert {plan.offers[client] for client in range(15, 24)} == {(3,)}, "the model that they are compared by"
+    assert np.array_equal(server.state.labels, flock_of(before)[KIND])
+    assert np.array_equal(server.state.models, before.models)
+
+
+@pytest.mark.parametrize(
+    "options", [{"when": "every", "first": 2}, {"when": "every", "scope": "within", "first": 2}]
+)
+def test_where_flocks_are_found_on_several_models_nobody_is_compared_with_one(options):
+    setting = Setting(seed=1, fraction=1.0, sketch=128)
+    server = Server(fw.custom(**options), np.zeros((1, PARAMETERS), np.float32), CLIENTS, setting=setting)
+    for _ in range(3):
+        told(server, HEARD)
+    assert not any("newcomers" in name for name in server.state.to_arrays())
+
+
+def test_by_distance_a_newcomer_joins_the_nearest_not_the_one_of_its_direction():
+    newcomers = Newcomers(this_round, by_distance=True)
+    rows = np.array([[1, 0], [1, 0.1], [3, 0], [3, 0.1], [-4, 0], [-4, 0.1]], np.float32)
+    center = rows.mean(axis=0)
+    means = newcomers._means(rows.copy(), np.array([0, 0, 1, 1, 2, 2]), center)
+    asked = newcomers._asked(np.array([[1.2, 0], [2.5, 0], [-3, 0]], np.float32) - center)
+    assert most_alike(asked, newcomers._answers(means)).tolist() == [0, 1, 2]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flockwise.similarity import SIMILARITIES
-from flockwise.stages.separation import separation
+from flockwise.stages.separation import beyond_noise, seen_through_sketches, separation
 from tests.stages.states import flocks_of_updates, known
 
 
@@ -33,3 +33,30 @@ def test_pairs_never_compared_do_not_count():
     assert separation(holes, truth, "similarity") == pytest.approx(
         separation(square, truth, "similarity"), rel=0.3
     )
+
+
+def blurred(square, deviation, seed):
+    noise = deviation * np.random.default_rng(seed).standard_normal(square.shape)
+    return square + (noise + noise.T) / np.sqrt(2)
+
+
+def test_what_sketches_add_to_the_noise_is_taken_off():
+    rng, truth = np.random.default_rng(3), np.repeat([0, 1], 30)
+    square = blurred(0.2 + 0.2 * (truth[:, None] == truth), 0.05, 99)
+    assert 3.5 < separation(square, truth, "similarity") < 4.5
+    for seed in rng.integers(0, 1000, 5):
+        seen = blurred(square, 0.06, seed)
+        assert separation(seen, truth, "similarity") < 3
+        assert seen_through_sketches(seen, truth, "similarity", 0.06**2, 3.0)
+        assert not seen_through_sketches(seen, truth, "similarity", 0.0, 3.0)
+        assert not seen_through_sketches(seen, truth, "similarity", 0.06**2, 5.0)
+
+
+def test_noise_of_sketches_alone_is_no_flock_however_little_is_left_of_it():
+    truth = np.repeat([0, 1], 20)
+    for seed in range(20):
+        seen = blurred(np.full((40, 40), 0.3), 0.05, seed)
+        best = np.linalg.eigh(seen - seen.mean())[1][:, -1] > 0  # the split that noise likes best
+        assert separation(seen, best.astype(int), "similarity") < beyond_noise(40)
+        assert not seen_through_sketches(seen, best.astype(int), "similarity", 0.05**2, 3.0)
+        assert not seen_through_sketches(seen, truth, "similarity", 1.0, 3.0), "more blur than there is noise"

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 import flockwise as fw
+from flockwise.clustering.agglomerative import by_tree
 from flockwise.errors import ConfigError
 from flockwise.kernels.fold import fold_of
+from flockwise.metrics import adjusted_rand
 from flockwise.server import Server
+from flockwise.similarity import SIMILARITIES
 from flockwise.stages import Clustered, Known, LatestUpdates
 from flockwise.stages.crowds import CROWD
 from flockwise.stages.other_clients import for_clients
@@ -71,8 +74,12 @@ def test_only_what_training_moved_is_sketched() -> None:
 
 def test_few_clients_are_compared_exactly_and_many_on_ever_shorter_sketches() -> None:
     assert automatic_width(5_000, 7_850) is None
-    assert automatic_width(5_001, 7_850) == 512
-    assert automatic_width(1_000, 1_000_000) == 512
+    assert automatic_width(1_000, 1_000_000) == 8192
+    assert automatic_width(3_000, 300_000) == 4096
+    assert automatic_width(6_000, 1_000) == 512
+    assert automatic_width(5_001, 7_850) == 2048
+    assert automatic_width(20_000, 7_850) == 512
+    assert automatic_width(200_000, 7_850) == 512
     assert automatic_width(1_000_000, 7_850) == 256
     assert automatic_width(100_000_000, 7_850) == 128
 
@@ -131,3 +138,20 @@ def test_a_crowd_of_one_kind_is_one_flock() -> None:
 
     found = Clustered(one_plus_cosine, lambda graph, seed: louvain(graph), "similarity").find(known, round)
     assert found.flocks == 1
+
+
+def test_single_linkage_of_a_crowd_is_cut_from_its_spanning_tree() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 3, CROWD + 200)
+    middles = 5 * rng.standard_normal((3, 40)).astype(np.float32)
+    rows = middles[truth] + 0.2 * rng.standard_normal((len(truth), 40)).astype(np.float32)
+    rows[:5] = 50 + 10 * rng.standard_normal((5, 40))  # too few, and too far from everybody, to be flocks
+    known = Known(np.arange(len(rows)), rows.copy, sketched=True, pick=lambda some: rows[some])
+    grouping = Clustered(
+        SIMILARITIES["l2"],
+        lambda away, seed: np.zeros(len(away), np.int64),
+        "distance",
+        by_tree=by_tree("single", 5.0),
+    )
+    found = grouping.find(known, Round(first_state(np.zeros((1, 1)), len(rows)), Setting()))
+    assert found.flocks == 3 and adjusted_rand(found.labels[5:], truth[5:]) == 1.0

@@ -1,5 +1,6 @@
 """Agglomerative clustering of clients with a distance threshold, as in FL+HC (Briggs et al., Algorithm 1)."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
@@ -8,6 +9,7 @@ from flockwise.clustering.automatic_cut import automatic_threshold
 from flockwise.clustering.checks import check_points, in_order, square
 from flockwise.clustering.contract import Clusterer, clusterer
 from flockwise.clustering.rejoin import join_flocks
+from flockwise.clustering.spanning import Tree
 from flockwise.errors import InputError
 from flockwise.options import Count, NonNegative
 from flockwise.types import Labels, Square
@@ -66,10 +68,24 @@ class Agglomerative(Clusterer):
     ) -> None:
         self.linkage, self.threshold, self.flocks = linkage, threshold, flocks
 
+    @property
+    def by_tree(self) -> Callable[[Tree], Labels] | None:
+        """See the function of this name."""
+        return by_tree(self.linkage, self.threshold, self.flocks)
+
     def fit(self, X: Any, y: None = None) -> Self:
         """Find the flocks in distances (clients x clients)."""
         self.labels_ = agglomerative(X, self.linkage, self.threshold, flocks=self.flocks)
         return self
+
+
+def by_tree(
+    linkage: Linkage, threshold: float | Literal["auto"] = "auto", flocks: int | None = None
+) -> Callable[[Tree], Labels] | None:
+    """The same from a spanning tree, where that is enough: single linkage with a cut that is given."""
+    if linkage != "single" or (threshold == "auto" and flocks is None):
+        return None
+    return lambda tree: tree.parts(flocks) if flocks is not None else tree.within(float(threshold))
 
 
 def _height(matrix: Square, merges: np.ndarray, threshold: float | str) -> float:

@@ -20,6 +20,7 @@ class Clustering(NamedTuple):
 
     cluster: Callable[[Any], Labels]
     takes: Takes
+    by_tree: Callable[[Any], Labels] | None = None  # the same from a spanning tree, if that is enough
 
 
 def as_clustering(
@@ -87,4 +88,5 @@ def _of_estimator(estimator: Any) -> Clustering:
         takes = "distance"
     elif getattr(estimator, "affinity", None) == "precomputed":
         takes = "similarity"
-    return Clustering(from_estimator(estimator), getattr(estimator, "takes", takes))
+    tree = getattr(estimator, "by_tree", None)
+    return Clustering(from_estimator(estimator), getattr(estimator, "takes", takes), tree)

@@ -38,6 +38,16 @@ class Measure(Piece):
             found = self.function(rows, **asked)
         return checked_square(found, len(rows), self.name)
 
+    def blur(self, square: Square, lost: float) -> float:
+        """The variance that sketches add to a pair: errors of cosines and of distances (`kernels/fold.py`)."""
+        if not lost:
+            return 0.0
+        others = square[~np.eye(len(square), dtype=bool)]
+        if self.kind == "distance":
+            return lost * float(np.mean(others**2)) / 2
+        cosines = np.clip(others - (self.top - 1.0), -1.0, 1.0)
+        return lost * float(np.mean((1.0 - cosines**2) ** 2))
+
 
 SIMILARITIES: Registry[Measure] = Registry("flockwise.similarity")
 

@@ -17,6 +17,11 @@ class Kind(NamedTuple):
     width: int
     seed: int
 
+    @property
+    def lost(self) -> float:
+        """The variance of a cosine of 0; rows no longer than a sketch keep everything."""
+        return 0.0 if self.size <= self.width else 1.0 / self.width
+
 
 class Sketches(Newest):
     """Memory of the newest sketch of each client; sketches of another kind cannot be compared with these."""

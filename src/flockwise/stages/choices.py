@@ -23,10 +23,11 @@ from flockwise.stages.average import (
 )
 from flockwise.stages.by_origin import ByFeature, LatestOrigins, OneModelByBoundaries
 from flockwise.stages.clusterer_options import by_name, clusterer_options, in_full
-from flockwise.stages.evidence import LatestUpdates, Source, latest_models, this_round
+from flockwise.stages.evidence import LatestUpdates, Source, ThisRound, latest_models, this_round
 from flockwise.stages.grouping import Bipartition, Clustered, Grouping
 from flockwise.stages.judging import sets_minorities_apart
 from flockwise.stages.neighbours import NearestCommunities
+from flockwise.stages.newcomers import Newcomers
 from flockwise.stages.regroup import all_go_on, find_flocks, largest_goes_on, split_flocks
 from flockwise.stages.relabel import inherited
 from flockwise.stages.sampling import everyone, sample, sample_from_all
@@ -144,14 +145,27 @@ def look_of(
     return split_flocks(source, groups, partial(all_go_on, begin=begin), schedule)
 
 
+def newcomers_of(
+    source: Source, similarity: Any, schedule: Schedule | None, scope: str, census: bool, per_flock: bool
+) -> Newcomers | None:
+    """How newcomers are compared with flocks: where these were all found on updates of one model."""
+    elsewhere = schedule is None or scope != "all" or not per_flock
+    again = isinstance(schedule, Every) and schedule.every is not None and not census
+    if elsewhere or again or not isinstance(source, LatestUpdates | ThisRound):
+        return None
+    return Newcomers(source, by_distance=similarity == "l2")
+
+
 def round_of(
     serve: Attribution, remember: Stage, step: Stage, look: Stage | None, schedule: Schedule | None, start: str,
-    census: bool, per_flock: bool,
+    census: bool, per_flock: bool, newcomers: Newcomers | None = None,
 ) -> Stage:  # fmt: skip
     """Training, averaging and looking for flocks, in the order that was asked for."""
-    find = look or nothing
+    find, join, send = look or nothing, nothing, serve
+    if newcomers:
+        find, join, send = chain(find, newcomers.keep), newcomers.join, newcomers
     order = chain(step, find) if start == "joint" else chain(find, step)
-    usual = chain(train(sample if per_flock else sample_from_all, serve), remember, order)
+    usual = chain(train(sample if per_flock else sample_from_all, send), join, remember, order)
     if not census or not isinstance(schedule, Every):
         return usual
     alone = find if start == "joint" else chain(restart_from_sent, find, step)
@@ -204,9 +218,9 @@ def grouping_of(
             **bounds, measure=None if (measure.name, power) == ("cosine", 1.0) else measure, power=power
         )
     chosen = find("clusterers", clustering, CLUSTERERS) if isinstance(clustering, str) else clustering
-    takes = as_clustering(chosen, options, seed=0, prefix=_PREFIX).takes
+    meant = as_clustering(chosen, options, seed=0, prefix=_PREFIX)
 
     def cluster(matrix: np.ndarray, seed: int) -> Labels:
         return as_clustering(chosen, options, seed=seed).cluster(matrix)
 
-    return Clustered(measure, cluster, takes, power, min_separation)
+    return Clustered(measure, cluster, meant.takes, power, min_separation, by_tree=meant.by_tree)

@@ -94,7 +94,8 @@ class Courses:
         sketch = sketcher_of(round.setting, round.state.clients, round.state.models.shape[1])
         pick = lambda some: held["course"][clients[some]]  # noqa: E731
         layers = () if sketch else learned_layers(round.setting)
-        return Known(clients, lambda: held["course"][clients], layers, sketched=bool(sketch), pick=pick)
+        rows, lost = lambda: held["course"][clients], sketch.kind.lost if sketch else 0.0
+        return Known(clients, rows, layers, sketched=bool(sketch), lost=lost, pick=pick)
 
 
 def _directions(round: Round) -> Updates:

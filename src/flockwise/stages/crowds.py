@@ -1,8 +1,8 @@
 """Flocks among very many clients, whose similarities would not fit in any memory.
 
 The clients are a sparse graph (`clustering/crowd.py`), made from sketches of their updates. What clusters a graph of
-similarities is given that graph. What needs all distances, or points, is given nests instead: small communities of the
-graph, each as one client. Whether flocks are real is tested on some clients of each.
+similarities is given that graph. Single linkage is given its spanning tree. What needs all distances, or points, is given
+nests instead: small communities of the graph, each as one client. Whether flocks are real is tested on some clients of each.
 """
 
 from dataclasses import dataclass
@@ -17,13 +17,16 @@ from flockwise.clustering.crowd import (
     NEIGHBOURS,
     cosine_graph,
     directions,
+    directions_of,
     distance_graph,
+    most_alike,
     settle_by_means,
     sums_by,
 )
+from flockwise.clustering.spanning import Tree, cosine_tree, distance_tree
 from flockwise.clustering.valley import without_shallow_valleys
 from flockwise.rng import generator
-from flockwise.similarity import Measure
+from flockwise.similarity import Measure, cosine, l2, one_plus_cosine
 from flockwise.stages.evidence import Known
 from flockwise.types import Clients, Labels, Updates
 
@@ -60,6 +63,23 @@ class Crowd:
             return distance_graph(self.known.rows, self.power, self.seed)
         return cosine_graph(self.units, self.power, self.seed)
 
+    @property
+    def has_tree(self) -> bool:
+        """Whether the lengths of a spanning tree are the distances that this measure gives."""
+        return self.measure in (cosine, one_plus_cosine, l2)
+
+    @property
+    def tree(self) -> Tree:
+        """The spanning tree, by the distances that a clusterer would be given."""
+        rows = self.known.rows
+        if self.measure is l2:
+            found = distance_tree(rows, self.seed)
+            return found._replace(away=found.away**self.power)
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+        rows /= np.where(lengths > 0, lengths, 1.0).astype(np.float32)[:, None]
+        found = cosine_tree(rows, self.seed)
+        return found._replace(away=2.0**self.power - np.clip(2.0 - found.away, 0.0, 2.0) ** self.power)
+
     def settled(self, labels: Labels) -> Labels:
         """Flocks of communities: clients that neighbours misled find theirs, and pieces of one kind are joined."""
         labels = self._by_means(in_order(labels))
@@ -74,6 +94,17 @@ class Crowd:
         names = np.full(len(sizes), len(large))
         names[large] = np.arange(len(large))
         return in_order(settle_by_means(self.units, names[labels], len(large)))
+
+    def gathered(self, labels: Labels) -> Labels:
+        """Flocks as they are, but for those that are too few to be one: each of their clients joins another."""
+        large = np.flatnonzero(np.bincount(labels) >= LEAST)
+        lost = ~np.isin(labels, large)
+        if not len(large) or not lost.any():
+            return np.zeros_like(labels) if not len(large) else labels
+        means = directions_of(self.units, np.where(lost, labels.max() + 1, labels))[large]
+        labels = labels.copy()
+        labels[lost] = large[most_alike(self.units[lost], means)]
+        return in_order(labels)
 
     def nests(self) -> tuple[Labels, Updates]:
         """Small parts of communities, in which clients can be taken for one, and the mean of each part's rows.

@@ -25,6 +25,7 @@ class Known:
     center: np.ndarray | None = None  # a point near all rows, where rows are models
     cached_cosine: Callable[[], Square] | None = None
     sketched: bool = False  # rows are sketches of updates, and the caller's own to change
+    lost: float = 0.0  # by sketches: the variance of a cosine of 0
     pick: Callable[[np.ndarray], Updates] | None = (
         None  # the rows of some, where all need not be fetched for them
     )
@@ -105,7 +106,8 @@ class ThisRound:
         batch = round.replies
         sketcher = sketcher_of(round.setting, round.state.clients, round.state.models.shape[1])
         if sketcher:
-            return Known(batch.clients, lambda: np.array(sketched(batch, sketcher)), sketched=True)
+            rows = lambda: np.array(sketched(batch, sketcher))  # noqa: E731
+            return Known(batch.clients, rows, sketched=True, lost=sketcher.kind.lost)
         return Known(
             batch.clients, lambda: learned(batch.updates, round.setting), learned_layers(round.setting)
         )
@@ -169,7 +171,8 @@ class LatestUpdates:
         if sketches is not None:
             heard = np.flatnonzero(sketches.usable(round.number) & round.state.free)
             pick = partial(_picked, sketches, heard)
-            return Known(heard, lambda: sketches.rows[heard], sketched=True, pick=pick)
+            lost = sketches.kind.lost
+            return Known(heard, lambda: sketches.rows[heard], sketched=True, lost=lost, pick=pick)
         memory = _UPDATES.get(round.state)
         assert memory is not None
         usable = np.flatnonzero(memory.usable(round.number) & round.state.free)

@@ -8,12 +8,12 @@ import numpy as np
 
 from flockwise.clustering import bipartition, in_order
 from flockwise.clustering.crowd import sums_by
-from flockwise.clustering.spanning import sparse_bipartition
+from flockwise.clustering.spanning import Tree, sparse_bipartition
 from flockwise.similarity import Measure
 from flockwise.similarity.measure import Kind
 from flockwise.stages.crowds import Crowd, is_crowd
 from flockwise.stages.evidence import Known
-from flockwise.stages.separation import separation
+from flockwise.stages.separation import seen_through_sketches, separation
 from flockwise.stages.stage import Round
 from flockwise.stages.state import State
 from flockwise.types import Clients, Labels, Square
@@ -94,6 +94,9 @@ class Clustered:
         None  # compared, taken, found
     )
     draw: Callable[[np.ndarray], Mapping[str, np.ndarray]] | None = None
+    by_tree: Callable[[Tree], Labels] | None = (
+        None  # of very many clients, if it needs their spanning tree alone
+    )
 
     @property
     def exact(self) -> str:
@@ -114,7 +117,7 @@ class Clustered:
         seed = round.setting.seed
         labels = self.cluster(taken, seed)
         if self.refine is not None and self.takes != "points":
-            labels = self._refined(square, taken, labels, seed)
+            labels = self._refined(square, taken, labels, seed, known.lost)
         apart = separation(square, labels, self.measure.kind)
         facts = {"separation": apart, **(self.describe(square, taken, labels) if self.describe else {})}
         if 0.0 < self._needed(len(labels)) > apart:  # 0: whatever was found stands, however mixed
@@ -128,6 +131,8 @@ class Clustered:
             labels = crowd.settled(self.cluster(crowd.graph, crowd.seed))
             if self.describe:
                 facts = dict(self.describe(np.zeros((0, 0)), crowd.graph, labels))
+        elif self.by_tree and crowd.has_tree:
+            labels = crowd.gathered(self.by_tree(crowd.tree))
         else:
             nests, means = crowd.nests()
             square = self.measure.compare(means)
@@ -144,7 +149,7 @@ class Clustered:
     def _needed(self, clients: int) -> float:
         return self.min_separation(clients) if callable(self.min_separation) else self.min_separation
 
-    def _refined(self, square: Square, taken: np.ndarray, labels: Labels, seed: int) -> Labels:
+    def _refined(self, square: Square, taken: np.ndarray, labels: Labels, seed: int, lost: float) -> Labels:
         labels, waiting = labels.copy(), list(range(int(labels.max()) + 1))
         while waiting:
             members = np.flatnonzero(labels == waiting.pop())
@@ -152,13 +157,19 @@ class Clustered:
                 continue
             inner = np.ix_(members, members)
             parts = self.cluster(taken[inner], seed)
-            if parts.max() > 0 and separation(square[inner], parts, self.measure.kind) >= (
-                self.refine or 0.0
-            ):
+            if parts.max() > 0 and self._real(square[inner], parts, lost):
                 flock, fresh = labels[members[0]], int(labels.max())
                 labels[members] = np.where(parts == 0, flock, fresh + parts)
                 waiting += np.unique(labels[members]).tolist()
         return labels
+
+    def _real(self, square: Square, parts: Labels, lost: float) -> bool:
+        """Whether parts of a flock are far enough apart to be flocks."""
+        needed = self.refine or 0.0
+        if not lost:
+            return separation(square, parts, self.measure.kind) >= needed
+        blur = self.measure.blur(square, lost)
+        return seen_through_sketches(square, parts, self.measure.kind, blur, needed)
 
 
 @dataclass(frozen=True)

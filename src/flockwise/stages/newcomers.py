@@ -4,6 +4,9 @@ Updates can be compared if they start from one model, and flocks have parted fro
 those compared had trained is kept, and with it the mean sketch of each flock; single sketches are not needed any more. A
 newcomer trains that model once, when it first takes part: its sketch says where it belongs, as it would have among the
 others. That round's update is of no flock's model, and is not averaged.
+
+For methods that compare all clients on updates of one model: FLIC, FL+HC, and custom ones that look for flocks once or in
+rounds of all clients. Where flocks are split again and again (CFL, Shepherd), each came from another model.
 """
 
 from collections.abc import Sequence
@@ -12,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flockwise.clustering.crowd import directions, directions_of, most_alike
+from flockwise.clustering.crowd import directions, directions_of, most_alike, sums_by
 from flockwise.messages import Event
 from flockwise.stages.attribution import Attribution, Offers, own_flock
 from flockwise.stages.batch import Batch
-from flockwise.stages.evidence import LatestUpdates
+from flockwise.stages.evidence import Source
 from flockwise.stages.place import MOST_TOLD, together
 from flockwise.stages.schedule import FOUND
 from flockwise.stages.sketching import sketched, sketcher_of
@@ -30,7 +33,7 @@ class Met(NamedTuple):
 
     model: Vector  # that they train once
     center: Vector  # the mean of all sketches
-    means: Updates  # (flocks, width) the direction of each flock's mean from there
+    means: Updates  # (flocks, width) each flock's mean from there, or its direction
     kind: np.ndarray  # of the sketches: others cannot be compared with these
     compared: Mask  # (clients,) who is no newcomer
 
@@ -42,11 +45,13 @@ _MET = Slot("newcomers", Met, {"compared": False})
 class Newcomers:
     """Sends newcomers the model that they are compared by, and everyone else what is usual.
 
-    `keep` comes after flocks are found, `join` after training and before anything is averaged.
+    `keep` comes after flocks are found, `join` after training and before anything is averaged. They are compared by cosine
+    or, where flocks are, by distance.
     """
 
-    evidence: LatestUpdates
+    evidence: Source
     usual: Attribution = own_flock
+    by_distance: bool = False
 
     def assign(self, state: State, setting: Setting) -> tuple[Models, Rows]:
         """As usual."""
@@ -79,7 +84,7 @@ class Newcomers:
             known = known.of(np.flatnonzero(state.labels[known.clients] != UNPLACED))
             rows = known.rows
             center = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
-            means = directions_of(directions(rows), state.labels[known.clients])
+            means = self._means(rows, state.labels[known.clients], center)
             compared = np.zeros(state.clients, dtype=bool)
             compared[known.clients] = True
             model = round.replies.models[round.replies.rows[0]].copy()
@@ -99,7 +104,9 @@ class Newcomers:
             assert sketcher is not None
             new = ~met.compared[batch.clients]
             clients, rest = batch.clients[new], batch.of(~new)
-            found = most_alike(sketched(batch.of(new), sketcher) - met.center, met.means)
+            found = most_alike(
+                self._asked(sketched(batch.of(new), sketcher) - met.center), self._answers(met.means)
+            )
             # A flock that is gone, or was set apart, takes nobody in: who is like it looks on by other means.
             alive = np.isin(found, flocks_in(state.labels[state.free]))
             labels, compared = state.labels.copy(), met.compared.copy()
@@ -109,6 +116,20 @@ class Newcomers:
             return round.noted(events=told).to(state, batch=rest if len(rest.clients) else None)
 
         return stage("newcomers join", run, [REPLIES], whole="")
+
+    def _means(self, rows: Updates, labels: Labels, center: Vector) -> Updates:
+        if not self.by_distance:
+            return directions_of(directions(rows), labels)
+        sizes = np.maximum(np.bincount(labels), 1)[:, None]
+        return (sums_by(rows, labels) / sizes - center).astype(np.float32)
+
+    def _asked(self, rows: Updates) -> Updates:
+        """Whoever is nearest has the largest x y - y y / 2: one more column makes it a product."""
+        return np.pad(rows, ((0, 0), (0, 1)), constant_values=1.0) if self.by_distance else rows
+
+    def _answers(self, means: Updates) -> Updates:
+        half = (means**2).sum(axis=1, keepdims=True) / 2
+        return np.concatenate([means, -half], axis=1) if self.by_distance else means
 
     @property
     def _needs(self) -> list[object]:

@@ -14,12 +14,36 @@ def separation(square: Square, labels: Labels, kind: Kind) -> float:
     result is step / noise. A clusterer makes 1 to 3 out of noise alone, because it looks for what is near;
     real flocks of MNIST give 7 to 17 (docs/automatic-choices.md). Pairs never compared (NaN) do not count.
     """
+    step, spread = _step_and_noise(square, labels, kind)
+    return _in_noise(step, spread)
+
+
+def seen_through_sketches(square: Square, labels: Labels, kind: Kind, blur: float, needed: float) -> bool:
+    """Whether flocks would be `needed` apart if clients were compared exactly; `blur` is the variance of sketches' errors.
+
+    Sketches make noise wider and leave the step as it is, so what they add to the noise is taken off again. Little is left
+    where they make most of it, and then anything looks far apart: as it is seen, it must be beyond what a clusterer makes
+    of noise, too.
+    """
+    step, spread = _step_and_noise(square, labels, kind)
+    exact = _in_noise(step, float(np.sqrt(max(spread**2 - blur, 0.0))))
+    return exact >= needed and _in_noise(step, spread) >= min(needed, beyond_noise(len(labels)))
+
+
+def _in_noise(step: float, spread: float) -> float:
+    if spread > 0:
+        return step / spread
+    return np.inf if step > 0 else 0.0
+
+
+def _step_and_noise(square: Square, labels: Labels, kind: Kind) -> tuple[float, float]:
+    """The step between inside and across, and the standard deviation of what is left; 0 if nothing is."""
     values = square if kind == "similarity" else -square
     compared = np.isfinite(values) & ~np.eye(len(labels), dtype=bool)
     inside = (labels[:, None] == labels[None, :]) & compared
     across = compared & ~inside
     if not inside.any() or not across.any():
-        return 0.0
+        return 0.0, 1.0
     filled = np.where(compared, values, 0.0)
     own, step = _fitted(filled, compared, inside)
     rest = filled - own[:, None] - own[None, :] - step * inside
@@ -28,9 +52,7 @@ def separation(square: Square, labels: Labels, kind: Kind) -> float:
         rest, step = filled, float(filled[inside].mean() - filled[across].mean())
         unknowns = 2
     spread = np.sqrt((rest[inside].var() + rest[across].var()) / 2 * pairs / max(pairs - unknowns, 1))
-    if spread <= 1e-9 * np.abs(filled).max():
-        return np.inf if step > 0 else 0.0
-    return float(step / spread)
+    return step, 0.0 if spread <= 1e-9 * np.abs(filled).max() else float(spread)
 
 
 def beyond_noise(clients: int) -> float:

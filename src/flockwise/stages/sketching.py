@@ -18,8 +18,9 @@ from flockwise.types import Updates
 # comparison of 5,000 with 5,000 takes 200 MB, and what is kept of the updates stays below 2 GiB.
 MOST_EXACT_CLIENTS = 5_000
 MOST_EXACT_BYTES = 2**31
-USUAL_WIDTH, LEAST_WIDTH = 512, 128  # numbers; errors of cosines 0.044 and 0.088
-USUAL_BYTES = 2**30  # of all clients' sketches; with many clients each is shorter, down to the least width
+WIDEST, USUAL_WIDTH, LEAST_WIDTH = 8192, 512, 128  # numbers; errors of cosines 0.011, 0.044 and 0.088
+# Of all clients' sketches: what is spent on wide ones, and what at most; with many clients each is shorter.
+WIDE_BYTES, USUAL_BYTES = 2**26, 2**30
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,12 @@ def automatic_width(clients: int, parameters: int) -> int | None:
     """How wide sketches are if nobody says: None, no sketches, while all updates can be kept and compared."""
     if clients <= MOST_EXACT_CLIENTS and 4 * clients * parameters <= MOST_EXACT_BYTES:
         return None
-    width = USUAL_WIDTH
-    while width > LEAST_WIDTH and 4 * clients * width > USUAL_BYTES:
+    width = WIDEST
+    while width > max(parameters, LEAST_WIDTH):
         width //= 2
+    for least, most in ((USUAL_WIDTH, WIDE_BYTES), (LEAST_WIDTH, USUAL_BYTES)):
+        while width > least and 4 * clients * width > most:
+            width //= 2
     return width
 
 

@@ -59,7 +59,8 @@ def custom(
         look = choices.look_of(source, groups, schedule, scope, keep, attribution)
     watched = chain(guards.watch_flocks(judge), step)
     per_flock = attribution == "flock"
-    usual = choices.round_of(serve, remember, watched, look, schedule, start, census, per_flock)
+    newcomers = choices.newcomers_of(source, similarity, schedule, scope, census, per_flock)
+    usual = choices.round_of(serve, remember, watched, look, schedule, start, census, per_flock, newcomers)
     asks = place == "validation" and per_flock
     ends = guards.at_the_end(follow, judge, judge_after, judge_ratio, rollback, snapshot_every, places=asks)
     return Method(chain(usual, ends), serve=serve)

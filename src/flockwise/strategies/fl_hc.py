@@ -7,7 +7,8 @@ itself from the joint model. It assumes that all clients can be reached once.
 Where we differ from the paper: `threshold = "auto"` finds the cut from the distances themselves, because
 their scale depends on the model, the learning rate and the round, and lets clients that the cut leaves over
 join the flock they belong to; `flocks` cuts into a given number. `repeat` clusters again every so many rounds.
-`start = "members"` starts each cluster from its members' mean of the all-client round instead of the joint
+Among very many, known by sketches, a client that did not answer in the all-client round joins the cluster that its sketch is
+most like. `start = "members"` starts each cluster from its members' mean of the all-client round instead of the joint
 model (l.12 says the joint model).
 """
 
@@ -15,6 +16,7 @@ from typing import Annotated, Literal
 
 from flockwise.aggregation import Rule
 from flockwise.clustering import agglomerative, dendrogram
+from flockwise.clustering.agglomerative import by_tree
 from flockwise.errors import InputError
 from flockwise.notes import AtMostClients, AtRound
 from flockwise.options import Count, Natural, NonNegative, Several
@@ -25,6 +27,7 @@ from flockwise.stages.average import average, restart_from_sent
 from flockwise.stages.evidence import this_round
 from flockwise.stages.grouping import Clustered
 from flockwise.stages.method import Method
+from flockwise.stages.newcomers import Newcomers
 from flockwise.stages.regroup import find_flocks
 from flockwise.stages.sampling import everyone, sample
 from flockwise.stages.schedule import Every
@@ -66,12 +69,13 @@ def fl_hc(
         takes="distance",
         min_separation=min_separation if threshold == "auto" and not flocks else 0.0,
         draw=lambda away: {"dendrogram": dendrogram(away, linkage)},
+        by_tree=by_tree(linkage, threshold, flocks),
     )
     look = Every(rounds_before + 1, repeat)  # l.3
-    fedavg = chain(
-        train(sample), guards.watch_flocks(judge), average(rule)
-    )  # l.19-24, and inside each cluster
-    find = find_flocks(this_round, clusters, look)
+    newcomers = Newcomers(this_round, by_distance=metric != "cosine")  # ours, where updates are sketched
+    # l.19-24, and inside each cluster
+    fedavg = chain(train(sample, newcomers), newcomers.join, guards.watch_flocks(judge), average(rule))
+    find = chain(find_flocks(this_round, clusters, look), newcomers.keep)
     census = chain(train(everyone, joint), find)  # l.7-12: it serves only to find clusters
     if start == "members":
         census = chain(train(everyone, joint), restart_from_sent, find, average(rule))
