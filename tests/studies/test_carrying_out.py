@@ -78,6 +78,29 @@ def test_a_stop_loses_nothing(tmp_path):
     assert {r.key: r.curves for r in stopped.results} == {r.key: r.curves for r in whole.results}
 
 
+def test_a_result_has_its_cpu_seconds_and_what_was_begun_elsewhere_has_none(tmp_path):
+    bench, unit = Bench("small", tmp_path), units_of(study(tmp_path).cells)[0]
+    ((_, whole),) = carry_out(unit, bench)
+    assert whole.cpu_seconds is not None and whole.cpu_seconds > 0
+    rounds: list[int] = []
+    with pytest.raises(Stopped):
+        list(carry_out(unit, bench, lambda: len(rounds) >= 2, lambda _, told: rounds.append(told.round)))
+    ((_, resumed),) = carry_out(unit, bench)  # another process may have trained its first rounds
+    assert resumed.values == {**whole.values, "seconds": resumed.values["seconds"]}
+    assert resumed.cpu_seconds is None
+    first, second = sorted((tmp_path / "results").rglob("*.json"))
+    assert read_result(first) == whole and "cpu_seconds" not in second.read_text()
+
+
+def test_cpu_seconds_are_those_of_the_process_and_of_its_workers(tmp_path, monkeypatch):
+    calls = iter(range(100))
+    monkeypatch.setattr(
+        os, "times", lambda: [*((call := next(calls)) * part for part in (1, 2, 3, 4)), 99 * call]
+    )
+    ((_, result),) = carry_out(units_of(study(tmp_path).cells)[0], Bench("small", tmp_path))
+    assert result.cpu_seconds == 1 + 2 + 3 + 4  # user and system of both; the clock on the wall is not added
+
+
 def test_asking_workers_to_stop_keeps_what_is_done(tmp_path):
     found = study(tmp_path, seeds=3)
     done = []
