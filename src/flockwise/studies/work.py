@@ -8,6 +8,7 @@ import hashlib
 import math
 import os
 import shutil
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -90,7 +91,7 @@ def carry_out(
             raise
         except Exception as error:  # a cell that fails is a cell with its error, and the others go on
             result = replace(blank(cell, bench), error=_told(error))
-        result = replace(result, cpu_seconds=round(_cpu_seconds() - before, 1) if fresh else None)
+        result = replace(result, cpu_seconds=round(_cpu_seconds() - before, 2) if fresh else None)
         write_result(bench.results, result, cell_digest(cell))
         yield cell, result
         path = _path(cell, bench)
@@ -103,7 +104,7 @@ def carry_out(
 
 def _cpu_seconds() -> float:
     """Of this process and of those it started that have ended, as a run's workers have when it is finished."""
-    return sum(os.times()[:4])
+    return time.process_time() + sum(os.times()[2:4])
 
 
 def _one(cell: Cell, unit: list[Cell], bench: Bench, stop: Callable[[], bool], watch: Watch | None) -> Result:

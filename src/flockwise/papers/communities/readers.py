@@ -22,14 +22,6 @@ def their_silhouette(finished: Finished) -> float:
     return float(np.mean((next_one - own) / np.maximum(next_one, own))) if len(names) > 1 else 0.0
 
 
-def rise(finished: Finished) -> float:
-    """How much more of the official test part the global model gets right at the end than when it was kept before."""
-    kept = sorted(set(finished.run.config["checkpoint"]["at"]) & set(finished.run.checkpoints))
-    if len(kept) < 2:
-        return float("nan")
-    return finished.official_accuracy(kept[-1]) - finished.official_accuracy(kept[-2])
-
-
 def contrast(finished: Finished) -> float:
     """How much more alike two clients of one community are than two of different ones, from distances (eq. 3)."""
     distances = _others(list(_squares(finished).values())[-1])

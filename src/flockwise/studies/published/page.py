@@ -8,7 +8,7 @@ from flockwise.studies.published.figures import Figure, draw
 from flockwise.studies.published.publication import Publication
 
 RULE = (Path(__file__).parent / "rule.md").read_text(encoding="utf-8").strip()
-_OLDER = "They were made before results named their commit, not all of them at one, and are not as good as the others."
+_OLDER = "They were made before results named their commit, and not all of them at one."
 
 
 def write_page(publication: Publication, pages: Path) -> Path:
