@@ -8,8 +8,8 @@ model is the mean of what its members sent, tested on the members' own test digi
 clients. Merging from everyone alone to one cluster for all gives every cut. Statistic, bar (the published "directly after
 the clustering step") and cells were written before the first run.
 
-Adds to benchmarks/results/fl_hc_cuts.json, from which page.py beside this file writes docs/fl-hc-cuts.md. At full a table
-takes about half an hour on one core.
+Adds to benchmarks/results/fl_hc_cuts.json, from which page.py beside this file writes docs/papers/fl-hc/cuts.md.
+At full a table takes about half an hour on one core.
 """
 
 import argparse

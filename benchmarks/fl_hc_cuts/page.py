@@ -1,4 +1,4 @@
-"""Write docs/fl-hc-cuts.md and its pictures from benchmarks/results/fl_hc_cuts.json."""
+"""Write docs/papers/fl-hc/cuts.md and its pictures from benchmarks/results/fl_hc_cuts.json."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from flockwise.studies.statistics import mean_and_half_width
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "fl_hc_cuts.json"
-IMAGES = ROOT / "docs" / "images"
+FOLDER = ROOT / "docs" / "papers" / "fl-hc"
 NUMBER = "accuracy after clustering"
 HEAD = """# Every cut of FL+HC's dendrograms
 
@@ -38,7 +38,7 @@ def main() -> None:
     for table in ("IV", "V"):
         mine = [entry for entry in entries if entry["table"] == table]
         parts += _table(table, mine, published) if mine else [f"## Table {table}\n\nNot run.\n"]
-    (ROOT / "docs" / "fl-hc-cuts.md").write_text("\n".join(parts))
+    (FOLDER / "cuts.md").write_text("\n".join(parts))
 
 
 def _table(table: str, entries: list[dict[str, Any]], published: dict[tuple[str, str], float]) -> list[str]:
@@ -60,9 +60,9 @@ def _table(table: str, entries: list[dict[str, Any]], published: dict[tuple[str,
                 )
                 lines.append(Lines(cell.partition(", ")[2], points, bars))
         title = f"Table {table}, {metric}: every cut, seed {entries[0]['seed']}; published at the right edge"
-        name = f"fl-hc-cuts-{table}-{metric}.svg"
-        (IMAGES / name).write_text(svg(beside(title, "flocks", "accuracy, %", lines)))
-        parts.append(f"![{title}](images/{name})\n")
+        name = f"cuts-{table.lower()}-{metric}.svg"
+        (FOLDER / name).write_text(svg(beside(title, "flocks", "accuracy, %", lines)))
+        parts.append(f"![{title}]({name})\n")
     return parts
 
 

@@ -10,6 +10,7 @@ from flockwise.papers import NAMES, PaperStudy
 from flockwise.papers.paper import folder_of
 from flockwise.studies.legacy import older_files, said_hashes
 from flockwise.studies.published.bars import former_names, read_bars
+from flockwise.studies.results import current
 
 RESULTS = Path(__file__).parents[2] / "papers"
 BEFORE: dict[str, Any] = json.loads((Path(__file__).parent / "before.json").read_text())
@@ -40,12 +41,13 @@ def test_every_result_still_stands_with_the_same_numbers(name: str) -> None:
     for scale in ("full", "short"):
         study = PaperStudy(name, scale=scale, out=RESULTS, seeds=5)
         cells = {(c.table, c.name, c.seed): c for c in study.cells}
-        results = {result.key: result for result in study.results}
+        # Some were measured again since: what was measured first stays on record.
+        older = [result for result in study.every_result() if result.commit == "unknown"]
+        results = {result.key: result for result in current(older, study.cells, study.directory)}
         wanted = [row for row in BEFORE[name]["results"] if row[0] == scale]
         total += len(wanted)
         for _, table, cell, seed, values in wanted:
             key = (_table(name, table, cell), cell, seed)
-            assert results[key].commit == "unknown"
             for number, value in values.items():
                 called = renamed.get(number, number)
                 assert results[key].values[called] == value

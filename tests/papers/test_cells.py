@@ -8,7 +8,7 @@ import pytest
 from flockwise.papers import NAMES, PaperStudy
 from flockwise.studies.results import cell_digest
 
-COUNTS = {"flic": 24, "fl-hc": 94, "byzantine-cfl": 56, "mini-fl": 312, "communities": 30}
+COUNTS = {"flic": 24, "fl-hc": 95, "byzantine-cfl": 60, "mini-fl": 312, "communities": 49}
 SCALES = ("smoke", "short", "full")
 
 

@@ -46,6 +46,20 @@ def test_results_without_a_commit_say_so(name: str, papers: dict[str, Publicatio
     )
 
 
+def test_which_results_have_no_commit_is_told_by_table(
+    papers: dict[str, Publication], tmp_path: Path
+) -> None:
+    text = write_page(papers["flic"], tmp_path).read_text().partition("## Results whose commit is unknown")[2]
+    older = [result for result in papers["flic"].full.results if result.commit == "unknown"]
+    told = [line for line in text.splitlines() if line.startswith("- ")]
+    assert len(told) == len({(result.table, result.seed) for result in older})
+    everything = {(cell.table, cell.name) for cell in papers["flic"].full.cells}
+    for result in older:
+        (line,) = (one for one in told if one.startswith(f"- {result.table}, seed {result.seed}:"))
+        whole = {cell for table, cell in everything if table == result.table}
+        assert result.cell in line or f"all {len(whole)} cells" in line
+
+
 def test_nothing_with_fewer_than_three_seeds_is_settled(papers: dict[str, Publication]) -> None:
     for paper in papers.values():
         for row in paper.rows:
@@ -111,6 +125,9 @@ def test_the_command_runs_a_table_writes_its_page_and_does_nothing_the_second_ti
     assert "[2/2]" in first.output and "[1/" not in again.output
     assert (tmp_path / "pages" / "flic.md").is_file() and (tmp_path / "papers.md").is_file()
     assert len(list((tmp_path / "flic" / "results").rglob("*.json"))) == 2
+    once_more = CliRunner().invoke(app, [*arguments, "--again", "--cell", "non-IID"], catch_exceptions=False)
+    assert once_more.exit_code == 0 and "[1/1]" in once_more.output
+    assert len(list((tmp_path / "flic" / "results").rglob("*.json"))) == 3  # both stay on record
 
 
 def test_an_unknown_table_is_named_with_the_known_ones(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from flockwise.papers.flic.regression import two_clients
 from flockwise.store import open_run
 from flockwise.studies import finished
 from flockwise.studies.finished import Finished, statistic
-from flockwise.studies.readers import pure_from, right_from
+from flockwise.studies.readers import official_rise, pure_from, right_from
 
 
 def _finished(accuracy: list[float], warmup: int | None = None) -> Finished:
@@ -33,6 +33,16 @@ def test_the_mean_before_clustering_is_over_the_second_half_of_the_warm_up_that_
 
 def test_the_best_of_the_last_rounds_leaves_out_the_beginning() -> None:
     assert best_of_last(_finished([0.9, 0.2, 0.3, 0.1, np.nan, 0.25])) == 0.25  # a third of six rounds
+
+
+def test_the_last_rise_is_between_the_last_two_models_that_were_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = SimpleNamespace(config={"checkpoint": {"at": [5, 10, 15]}}, checkpoints=[10, 12, 15])
+    monkeypatch.setattr(
+        Finished, "official_accuracy", lambda self, round: {10: 0.5, 12: 0.0, 15: 0.52}[round]
+    )
+    assert official_rise(Finished(run)) == pytest.approx(0.02)  # type: ignore[arg-type]
+    run.checkpoints = [15]
+    assert np.isnan(official_rise(Finished(run)))  # type: ignore[arg-type]
 
 
 def test_rises_are_counted_from_nothing_on() -> None:

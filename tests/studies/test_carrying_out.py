@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +77,28 @@ def test_a_stop_loses_nothing(tmp_path):
     assert went_on[0] > 1  # from the checkpoint, not from the start
     stopped.carry_out(jobs=1)
     assert {r.key: r.curves for r in stopped.results} == {r.key: r.curves for r in whole.results}
+
+
+def test_a_result_has_its_cpu_seconds_and_what_was_begun_elsewhere_has_none(tmp_path):
+    bench, unit = Bench("small", tmp_path), units_of(study(tmp_path).cells)[0]
+    ((_, whole),) = carry_out(unit, bench)
+    assert whole.cpu_seconds is not None and whole.cpu_seconds > 0
+    rounds: list[int] = []
+    with pytest.raises(Stopped):
+        list(carry_out(unit, bench, lambda: len(rounds) >= 2, lambda _, told: rounds.append(told.round)))
+    ((_, resumed),) = carry_out(unit, bench)  # another process may have trained its first rounds
+    assert resumed.values == {**whole.values, "seconds": resumed.values["seconds"]}
+    assert resumed.cpu_seconds is None
+    first, second = sorted((tmp_path / "results").rglob("*.json"), key=lambda path: len(path.name))
+    assert read_result(first) == whole and "cpu_seconds" not in second.read_text()
+
+
+def test_cpu_seconds_are_those_of_the_process_and_of_its_workers(tmp_path, monkeypatch):
+    own, of_workers = iter(range(100)), iter(range(0, 1000, 10))
+    monkeypatch.setattr(time, "process_time", lambda: next(own))
+    monkeypatch.setattr(os, "times", lambda: (77.0, 88.0, next(of_workers), 0.0, 99.0))
+    ((_, result),) = carry_out(units_of(study(tmp_path).cells)[0], Bench("small", tmp_path))
+    assert result.cpu_seconds == 1 + 10
 
 
 def test_asking_workers_to_stop_keeps_what_is_done(tmp_path):

@@ -11,10 +11,12 @@ from flockwise.cli.app import app
 from flockwise.errors import ConfigError
 from flockwise.studies.cells import cells_of
 from flockwise.studies.published.bars import Bar, Block, read_bars
-from flockwise.studies.published.claims import Claim, judge
+from flockwise.studies.published.claims import Claim, judge, parts_of, read_claims
 from flockwise.studies.published.drawing import Lines, beside
+from flockwise.studies.published.history import again, without_commit
 from flockwise.studies.published.measured import Measured
 from flockwise.studies.published.verdicts import counted, rows_of
+from flockwise.studies.results import current, superseded
 from tests.studies.made_up import result_of, study_of
 
 TIGHT, WIDE = (0.0, 0.1, -0.1), (0.0, 4.0, -4.0)  # around a mean; intervals of about 0.25 and 10
@@ -199,6 +201,39 @@ def test_relations_margins_and_factors() -> None:
     assert holds(relation="<=", right=2.0) and not holds(relation="<", right=2.0)
 
 
+def test_a_claim_is_split_into_parts_that_are_settled_by_themselves_and_nothing_is_lost() -> None:
+    over = {"data": ["a", "b", "dear"], "fault": ["x", "y"]}
+    more = {"left": _of("{data} {fault}"), "right": 0.5, "over": {**over, "data": ["a", "b"]}}
+    claim = _claim(
+        [{"left": _of("{data} {fault}"), "right": 1.0, "over": over}, more], split="data", short="s"
+    )
+    cells = {"a x": [2.0, 2.1, 2.2], "a y": [3.0, 3.1, 3.0], "b x": [0.0, 0.1, 0.2], "b y": [2.0, 2.0, 2.1]}
+    measured = _measured({**cells, "dear x": [], "dear y": []})
+    assert judge(claim, measured).verdict == "contradicted"  # as a whole
+    parts = [judge(part, measured) for part in parts_of(claim)]
+    assert [part.verdict for part in parts] == ["supported", "contradicted", "not run"]
+    assert [part.claim.part for part in parts] == ["data a", "data b", "data dear"]
+    assert parts[1].headline.startswith("s, data b (")
+    whole = sorted(one.words for one in judge(claim, measured).instances)
+    assert sorted(one.words for part in parts for one in part.instances) == whole
+    assert list(parts_of(_claim([more]))) == [_claim([more])]
+
+
+@pytest.mark.parametrize("change", [{"how": "most"}, {"over": {"fault": ["x"]}}])
+def test_what_most_of_is_said_or_has_no_such_name_is_not_split(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    test = {"left": _of("{data} x"), "right": 1.0, "over": {"data": ["a", "b"]}, **change}
+    with pytest.raises(ConfigError, match=r"split = 'data': must be a name that `over` of every test has"):
+        list(parts_of(_claim([test], split="data")))
+    (tmp_path / "claims.toml").write_text(
+        '[[claims]]\nsays = "so"\nplace = "here"\nsplit = "x"\n[[claims.tests]]\n'
+        'left = { table = "", cell = "a", number = "b" }\nright = 1.0\n'
+    )
+    with pytest.raises(ConfigError, match=r"claims\.toml: claims, split = 'x'"):
+        read_claims(tmp_path)
+
+
 def test_a_vacuous_claim_tells_nothing_but_can_still_fail() -> None:
     test = {"left": _of("ours"), "right": 1.0}
     assert judge(_claim([test], vacuous="why"), _measured({"ours": [2.0]})).verdict == "tells nothing"
@@ -264,3 +299,21 @@ def test_seeds_are_bars_at_few_points_and_a_band_along_many_and_one_seed_has_nei
     assert band.count("<line") == plain.count("<line") and "0.18" in band and "0.18" not in bars
     cut = beside("t", "x", "y", [Lines("far", [(0.0, 9.0), (1.0, 1.0)], [], [0.1, 0.1])], (0.0, 2.0)).svg()
     assert cut.count("<line") == plain.count("<line") + 1
+
+
+def test_what_was_measured_again_is_told_with_both_commits_and_the_newest_counts() -> None:
+    cells = cells_of(study_of({"method": ["a", "b"]}, 1))
+    old = [result_of(cell, {"accuracy": 49.55, "seconds": 1.0}) for cell in cells]
+    new = [
+        result_of(cell, {"accuracy": value, "seconds": 2.0}, commit="abcdef0123", date="2026-02-01T00:00:00Z")
+        for cell, value in zip(cells, (49.56, 49.55), strict=True)
+    ]
+    assert current([*new, *old], cells) == new and superseded([*new, *old], cells) == old
+    told = again(Measured(tuple(cells), tuple(new), tuple(old)))
+    assert told[2:] == [
+        "|  | a | 0 | accuracy | 49.55 | unknown | 49.56 | abcdef0 |",
+        "|  | b | 0 | accuracy | 49.55 | unknown | the same | abcdef0 |",
+    ]
+    assert again(Measured(tuple(cells), tuple(new))) == []
+    assert without_commit(Measured(tuple(cells), tuple(old))) == ["- , seed 0: all 2 cells"]
+    assert without_commit(Measured(tuple(cells), (*old[:1], *new[1:]))) == ["- , seed 0: a"]

@@ -48,14 +48,19 @@ _NAMES = ("flic", "fl-hc", "byzantine-cfl", "mini-fl", "communities")  # without
 )
 @click.option("--keep-runs", is_flag=True, help="Keep the run directories, for reports.")
 @click.option(
+    "--again",
+    is_flag=True,
+    help="Run cells again that have a result; both stay on record, the newest counts.",
+)
+@click.option(
     "--dry-run", is_flag=True, help="Say how many cells are missing, how long they take and how much disk."
 )
 @click.option("--list", "listing", is_flag=True, help="List the cells, and what there is of each.")
 @click.option("--page-only", is_flag=True, help="Run nothing, write the pages from the results there are.")
 def paper(
     name: str, tables: tuple[str, ...], names: tuple[str, ...], scale: str, seeds: int | None, out: Path,
-    pages: Path | None, data: Path | None, workers: int, keep_runs: bool, dry_run: bool, listing: bool,
-    page_only: bool,
+    pages: Path | None, data: Path | None, workers: int, keep_runs: bool, again: bool, dry_run: bool,
+    listing: bool, page_only: bool,
 ) -> None:  # fmt: skip
     """Measure the tables and figures of paper NAME: flic, fl-hc, byzantine-cfl, mini-fl or communities.
 
@@ -65,7 +70,7 @@ def paper(
     from flockwise.papers import PaperStudy
 
     found = PaperStudy(name, scale=scale, out=out, data=data, tables=tables, seeds=seeds)
-    todo = chosen(found.missing, found.cells, names)
+    todo = chosen(found.cells if again else found.missing, found.cells, names)
     if listing:
         list_cells(found, todo)
         return

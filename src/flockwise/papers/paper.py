@@ -11,7 +11,7 @@ from flockwise.studies.legacy import older_files, older_results
 from flockwise.studies.published.bars import former_names
 from flockwise.studies.published.measured import Measured
 from flockwise.studies.published.publication import Publication
-from flockwise.studies.results import Result, current, results_in
+from flockwise.studies.results import Result, current, results_in, superseded
 
 NAMES = ("flic", "fl-hc", "byzantine-cfl", "mini-fl", "communities")
 
@@ -71,4 +71,9 @@ def _seeds(folder: Path) -> int:
 
 
 def _measured(study: Study) -> Measured:
-    return Measured(tuple(study.cells), tuple(current(study.every_result(), study.cells, study.directory)))
+    every, cells = study.every_result(), study.cells
+    return Measured(
+        tuple(cells),
+        tuple(current(every, cells, study.directory)),
+        tuple(superseded(every, cells, study.directory)),
+    )

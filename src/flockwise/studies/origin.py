@@ -21,7 +21,16 @@ def origin_of(results: Sequence[Result]) -> list[Fact]:
     facts.append(("versions", _counted([_listed(result.versions) for result in results])))
     facts.append(("machine", _counted([_listed(result.machine) for result in results])))
     facts.append(("training", f"{sum(result.seconds for result in results):.0f} s, all cells together"))
+    facts.append(("processor time", cpu_told(results)))
     return facts
+
+
+def cpu_told(results: Sequence[Result]) -> str:
+    """The CPU hours of some results, as far as they are on record."""
+    known = [result.cpu_seconds for result in results if result.cpu_seconds is not None]
+    told = f"{sum(known) / 3600:.2f} CPU hours of {len(known)} results" if known else "unknown"
+    left = len(results) - len(known)
+    return f"{told}; unknown of {left}" if known and left else told
 
 
 def _commit(result: Result) -> str:

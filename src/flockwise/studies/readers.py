@@ -34,6 +34,12 @@ def official_by_round(finished: Finished) -> dict[str, list[list[float]]]:
     return {"global model": [[float(r) for r in rounds], scores]}
 
 
+def official_rise(finished: Finished) -> float:
+    """How much more of the official test part the mean of all models gets right at the end than when it was kept before."""
+    kept = official_by_round(finished)["global model"][1][-2:]
+    return (kept[1] - kept[0]) / 100.0 if len(kept) == 2 else float("nan")
+
+
 def rand_index_of_models(finished: Finished) -> float:
     """Adjusted Rand index of who has which model at the end, and the groups."""
     labels = finished.models()[1]

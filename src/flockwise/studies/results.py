@@ -42,6 +42,7 @@ class Result:
     arrays: dict[str, list[list[float]]] = field(default_factory=dict)
     error: str = ""
     seconds: float = 0.0  # of training; rounds shared with other cells are counted in each of them
+    cpu_seconds: float | None = None  # of all processes, what cells share counted once; None: unknown
     date: str = ""
     commit: str = "unknown"
     clean: bool | None = None  # whether the tree was as committed; None: unknown
@@ -104,16 +105,29 @@ def stands(result: Result, cell: Cell, directory: Path | None = None) -> bool:
 
 def current(results: Iterable[Result], cells: Iterable[Cell], directory: Path | None = None) -> list[Result]:
     """The results that count: one for each cell and seed, the newest of those that stand."""
+    return [newest for *_, newest in _standing(results, cells, directory)]
+
+
+def superseded(
+    results: Iterable[Result], cells: Iterable[Cell], directory: Path | None = None
+) -> list[Result]:
+    """The results that stand as well, but were measured again since."""
+    return [old for *older, _ in _standing(results, cells, directory) for old in older]
+
+
+def _standing(
+    results: Iterable[Result], cells: Iterable[Cell], directory: Path | None
+) -> Iterator[list[Result]]:
+    """The results that stand for each cell and seed that has any, the oldest first."""
     wanted = {(cell.table, cell.name, cell.seed): cell for cell in cells}
-    found: dict[tuple[str, str, int], Result] = {}
+    found: dict[tuple[str, str, int], list[Result]] = {}
     for result in results:
         cell = wanted.get(result.key)
-        if cell is None or not stands(result, cell, directory):
-            continue
-        before = found.get(result.key)
-        if before is None or before.date <= result.date:
-            found[result.key] = result
-    return [found[key] for key in wanted if key in found]
+        if cell is not None and stands(result, cell, directory):
+            found.setdefault(result.key, []).append(result)
+    for key in wanted:
+        if key in found:
+            yield sorted(found[key], key=lambda result: result.date)
 
 
 def write_result(folder: Path, result: Result, mark: str) -> Path:

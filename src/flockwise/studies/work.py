@@ -6,7 +6,9 @@ those with common rounds go on from one beginning.
 
 import hashlib
 import math
+import os
 import shutil
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -79,22 +81,30 @@ def carry_out(
 ) -> Iterator[tuple[Cell, Result]]:
     """Each cell with its result, which is on disk by then; raises Stopped when asked to stop."""
     left = list(unit)
+    # What a stopped process spent on them is on no record, and half a sum would pass for a whole one.
+    fresh = not any(path.exists() for path in _paths(unit, bench))
     while left:
-        cell = left.pop(0)
+        cell, before = left.pop(0), _cpu_seconds()
         try:
             result = _one(cell, unit, bench, stop, watch)
         except (Stopped, KeyboardInterrupt, BusyError):
             raise
         except Exception as error:  # a cell that fails is a cell with its error, and the others go on
             result = replace(blank(cell, bench), error=_told(error))
+        result = replace(result, cpu_seconds=round(_cpu_seconds() - before, 2) if fresh else None)
         write_result(bench.results, result, cell_digest(cell))
         yield cell, result
         path = _path(cell, bench)
         if not bench.keep_runs and not result.error and all(_path(other, bench) != path for other in left):
             shutil.rmtree(path, ignore_errors=True)
     if not bench.keep_runs:
-        for path in {_beginning_path(unit, cell.beginning, bench) for cell in unit if cell.beginning}:
+        for path in _beginnings(unit, bench):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of those it started that have ended, as a run's workers have when it is finished."""
+    return time.process_time() + sum(os.times()[2:4])
 
 
 def _one(cell: Cell, unit: list[Cell], bench: Bench, stop: Callable[[], bool], watch: Watch | None) -> Result:
@@ -251,6 +261,15 @@ def _with_workers(config: Config, workers: int) -> Config:
 
 def _path(cell: Cell, bench: Bench) -> Path:
     return bench.runs / cell_digest(cell)
+
+
+def _paths(unit: list[Cell], bench: Bench) -> set[Path]:
+    """Every run directory that the cells make."""
+    return {_path(cell, bench) for cell in unit} | _beginnings(unit, bench)
+
+
+def _beginnings(unit: list[Cell], bench: Bench) -> set[Path]:
+    return {_beginning_path(unit, cell.beginning, bench) for cell in unit if cell.beginning}
 
 
 def _ats(unit: list[Cell], beginning: Beginning) -> list[int]:

@@ -1,11 +1,13 @@
 """The claims of a publication as comparisons that a machine evaluates: `claims.toml` beside a study's file."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
 
 from flockwise.config.sections import Section
+from flockwise.errors import ConfigError
 from flockwise.studies.published.bars import read_items
 from flockwise.studies.published.comparisons import (
     FAILS,
@@ -46,6 +48,8 @@ class Claim(Section):
     short: str = Field("", description="the same in a few words, for one screen")
     vacuous: str = Field("", description="why it tells nothing although it can be evaluated")
     note: str = ""
+    split: str = Field("", description="a name of `over`: each of its values is a claim by itself")
+    part: str = Field("", description="which of those this one is; filled in")
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Judged:
     def headline(self) -> str:
         """In the fewest words: how many comparisons hold, or the two numbers of the only one."""
         known = [one for one in self.instances if one.state is not None]
-        said = self.claim.short or self.claim.says
+        said = (self.claim.short or self.claim.says) + (f", {self.claim.part}" if self.claim.part else "")
         if len(known) == 1:
             (one,) = known
             word = "not" if one.state == FAILS else "perhaps"
@@ -85,8 +89,35 @@ class Judged:
 
 
 def read_claims(folder: Path) -> list[Claim]:
-    """The claims of a study's folder; none where it has no claims.toml."""
-    return read_items(Claim, folder / "claims.toml", "claims")
+    """The claims of a study's folder, part by part; none where it has no claims.toml."""
+    path = folder / "claims.toml"
+    found = read_items(Claim, path, "claims")
+    try:
+        return [part for claim in found for part in parts_of(claim)]
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def parts_of(claim: Claim) -> Iterator[Claim]:
+    """The claim by itself, or the parts that can be settled one without the other: together they say what it says.
+
+    So a data set that is too dear to run does not keep all others from ever being settled.
+    """
+    name = claim.split
+    if not name:
+        yield claim
+        return
+    for test in claim.tests:
+        if name not in test.over or test.how != "all":
+            why = f"must be a name that `over` of every test has, and every test one of all: {claim.says[:40]!r}"
+            raise ConfigError(f"claims, split = {name!r}: {why}")
+    for value in dict.fromkeys(value for test in claim.tests for value in test.over[name]):
+        tests = [
+            test.model_copy(update={"over": {**test.over, name: [value]}})
+            for test in claim.tests
+            if value in test.over[name]
+        ]
+        yield claim.model_copy(update={"tests": tests, "part": f"{name} {value}"})
 
 
 def judge(claim: Claim, measured: Measured) -> Judged:

@@ -1,11 +1,12 @@
-"""Results that were replaced: what was first committed, and what stands in its place."""
+"""What is told of older results: those replaced, those measured again, those that do not say what code they are of."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from flockwise.studies.legacy import older_files
-from flockwise.studies.published.measured import Measured
+from flockwise.studies.published.measured import Measured, names
 
 _MARK = "-committed-"  # in a file's name, before the commit it was first committed with
 
@@ -31,6 +32,40 @@ def replaced(folder: Path, scale: str) -> Iterator[Replaced]:
         for number, value in content.get("values", {}).items():
             if value is not None:
                 yield Replaced(content["table"], content["cell"], content["seed"], number, value, commit)
+
+
+def again(measured: Measured) -> list[str]:
+    """As a Markdown table: what a cell gave when it was measured again with the same seed; empty where none was."""
+    newest = {result.key: result for result in measured.results}
+    lines = []
+    for old in measured.earlier:
+        new = newest[old.key]
+        for number in old.values.keys() & new.values.keys() - {"seconds"}:
+            was, now = old.values[number], new.values[number]
+            if was is not None and now is not None:
+                told = "the same" if was == now else f"{now:.6g}"
+                lines.append(f"| {old.table} | {old.cell} | {old.seed} | {number} | {was:.6g} | {old.commit[:7]} "
+                             f"| {told} | {new.commit[:7]} |")  # fmt: skip
+    if not lines:
+        return []
+    return [
+        "| table | cell | seed | number | before | commit | now | commit |",
+        "|---" * 8 + "|",
+        *sorted(lines),
+    ]
+
+
+def without_commit(measured: Measured) -> list[str]:
+    """Which results that count do not say what code they are of, as a Markdown list; empty where all do."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for result in measured.results:
+        if result.commit == "unknown":
+            found.setdefault((result.table, result.seed), []).append(result.cell)
+    cells = Counter(table for table, _ in names(measured.cells))
+    return [
+        f"- {table}, seed {seed}: {f'all {len(mine)} cells' if len(mine) == cells[table] > 1 else '; '.join(mine)}"
+        for (table, seed), mine in found.items()
+    ]
 
 
 def told(folder: Path, scale: str, measured: Measured) -> list[str]:

@@ -16,10 +16,11 @@ BySeed = Mapping[int, float]
 
 @dataclass(frozen=True)
 class Measured:
-    """The cells of a study at one scale, and the results that count."""
+    """The cells of a study at one scale, the results that count, and those that were measured again since."""
 
     cells: tuple[Cell, ...]
     results: tuple[Result, ...]
+    earlier: tuple[Result, ...] = ()
 
     def values(self, table: str, cell: str, number: str) -> dict[int, float]:
         """A number of a cell by seed; seeds that could not give it are left out."""

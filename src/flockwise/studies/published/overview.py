@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from flockwise.studies.origin import cpu_told
 from flockwise.studies.published.claims import CONTRADICTED, FEW_AGAINST, OPEN, ORDER
 from flockwise.studies.published.page import RULE
 from flockwise.studies.published.publication import Publication
@@ -25,7 +26,20 @@ _WHAT = (
 
 def overview(papers: Sequence[Publication], folder: str = "papers") -> str:
     """The page with all verdicts; the papers' own lie in `folder` beside it."""
-    parts = ["# The papers' tables, measured", "", _WHAT, "", RULE, "", *headlines(papers, folder), ""]
+    results = [result for paper in papers for result in paper.full.results]
+    cost = f"Processor time on record, all papers at full: {cpu_told(results)}."
+    parts = [
+        "# The papers' tables, measured",
+        "",
+        _WHAT,
+        "",
+        RULE,
+        "",
+        *headlines(papers, folder),
+        "",
+        cost,
+        "",
+    ]
     parts += ["## What the papers say in words", "", "What goes against a paper comes first.", ""]
     for paper in papers:
         parts += [f"### {paper.title}", "", *claims_table(paper.claims), ""]

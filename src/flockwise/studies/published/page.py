@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+from flockwise.studies.origin import cpu_told
 from flockwise.studies.published import history, readings, tables
 from flockwise.studies.published.figures import Figure, draw
 from flockwise.studies.published.publication import Publication
 
 RULE = (Path(__file__).parent / "rule.md").read_text(encoding="utf-8").strip()
+_OLDER = "They were made before results named their commit, and not all of them at one."
 
 
 def write_page(publication: Publication, pages: Path) -> Path:
@@ -43,6 +45,8 @@ def page(publication: Publication, drawn: dict[str, str]) -> str:
     full = [f for f in publication.figures if drawn.get(f.name) == "full" and f is not first]
     parts += ["## Figures", "", *(f"{_image(f, publication)}\n" for f in full)] if full else []
     parts += [f"## Every number{_scale(publication)}", "", *tables.details(publication.rows)]
+    older = history.without_commit(publication.full)
+    parts += ["## Results whose commit is unknown", "", _OLDER, "", *older, ""] if older else []
     if publication.short_rows:
         parts += [f"Appendix: [reduced scale]({publication.name}/short.md), without verdicts."]
     return "\n".join(parts).rstrip() + "\n"
@@ -58,7 +62,7 @@ def _made(publication: Publication) -> str:
     )
     return (
         f"Made by `{publication.command}` from the files in `{publication.where}`, which are never edited: "
-        f"{len(results)}{_scale(publication)}, seeds {told}{older}."
+        f"{len(results)}{_scale(publication)}, seeds {told}{older}. Processor time on record: {cpu_told(results)}."
     )
 
 
@@ -69,10 +73,14 @@ def _scale(publication: Publication) -> str:
 def _with_history(publication: Publication) -> str:
     """The prose, and below its first part the numbers that changed."""
     changed = history.told(publication.made, publication.scale, publication.full)
-    if not changed:
-        return publication.prose
+    again = history.again(publication.full)
+    told = ["", "Results at full that were overwritten, from `replaced`:", "", *changed] if changed else []
+    told += (
+        ["", "Measured again with the same seed; both are on record, the newest counts:", "", *again]
+        if again
+        else []
+    )
     first, heading, rest = publication.prose.partition("\n\n## ")
-    told = ["", "Results at full that were overwritten, from `replaced`:", "", *changed]
     return "\n".join([first, *told]) + heading + rest
 
 

@@ -12,6 +12,7 @@ from flockwise.studies.published.figures import Figure, read_figures
 from flockwise.studies.published.measured import Measured
 from flockwise.studies.published.readings import Reading, read_readings
 from flockwise.studies.published.verdicts import Row, rows_of
+from flockwise.studies.results import superseded
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def publication_of(study: Study) -> Publication | None:
     """A study beside what its folder says was published; None where it says nothing."""
     if not any((study.directory / name).is_file() for name in ("published.toml", "claims.toml")):
         return None
-    measured = Measured(tuple(study.cells), tuple(study.results))
+    earlier = superseded(study.every_result(), study.cells, study.directory)
+    measured = Measured(tuple(study.cells), tuple(study.results), tuple(earlier))
     title = study.file.title or study.file.name
     return Publication(study.file.name, title, study.directory, study.folder, measured, scale=study.scale,
                        command=study.command, where=f"{study.folder.name}/results")  # fmt: skip

@@ -55,9 +55,8 @@ def claims(judged: Iterable[Judged]) -> list[str]:
     for one in judged:
         extra = [one.claim.vacuous, one.claim.note, one.claim.means and f"read as: {one.claim.means}"]
         told = "; ".join([one.told, *(words for words in extra if words)])
-        lines.append(
-            f"| **{one.verdict}** | {_cell(one.claim.says)} | {_cell(one.claim.place)} | {_cell(told)} |"
-        )
+        place = one.claim.place + (f"; part: {one.claim.part}" if one.claim.part else "")
+        lines.append(f"| **{one.verdict}** | {_cell(one.claim.says)} | {_cell(place)} | {_cell(told)} |")
     return lines
 
 
