@@ -17,6 +17,7 @@ from flockwise.types import Labels, Models
 
 _FURTHEST = float(np.finfo(np.float32).max)
 EVERY_ROUND = Every()
+FOR_BEING_FEWER = ", for being fewer: an honest minority of another kind would be, too"
 Begin = Callable[[State, Labels], Models]  # the models that flocks found anew start from
 
 
@@ -148,7 +149,8 @@ def largest_goes_on(round: Round, flock: int, found: Found) -> Round:
     after = split_inside(round.state, flock, found, keep_stragglers=True)
     gone = found.clients[after[found.clients] != flock]
     detail = {"flock": flock, "clients": gone.tolist(), **found.facts}
-    told = Event("quarantine", f"{len(gone)} clients set apart from flock {flock}", detail=detail)
+    said = f"{len(gone)} clients set apart from flock {flock}{FOR_BEING_FEWER}"
+    told = Event("quarantine", said, detail=detail)
     apart = round.state.apart.copy()
     apart[gone] = QUARANTINED
     labels = np.where(apart == FREE, round.state.labels, UNPLACED)
