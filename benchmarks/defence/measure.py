@@ -5,8 +5,8 @@
 
 Embedded digits, 20 clients, all of them in every round. Statistic, decided before the first run: the accuracy of all honest
 clients, those set apart included, after 25 rounds; mean and standard deviation over seeds. "Worst" is the lowest accuracy
-over all attacks for each seed, then the mean. Seed by seed, so that a stop leaves whole tables (they show whole seeds only);
-what there is is not run again.
+over all attacks for each seed, then the mean. The order is such that a stop leaves whole tables of three seeds (they show
+whole seeds only); what there is is not run again.
 benchmarks/results/defence.json has the first version of shepherd, one seed.
 """
 
@@ -51,8 +51,9 @@ SPLITS: dict[str, dict[str, Any]] = {
     "rotation": {"name": "rotation", "groups": 4},
 }
 ATTACKED = ("IID", "two swapped groups")
-COUNTS = (4, 9, 2, 8)  # attackers, in the order in which they are run
-SHOWN = (4, 9)  # attack by attack
+COUNTS = (2, 4, 8, 9)  # attackers
+SHOWN = (4, 9)  # attack by attack; run before the others
+ENOUGH = 3  # seeds of everything before any further seed
 Row = dict[str, Any]
 Place = tuple[str, str, dict[str, Any]]  # method, split, attack
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -85,33 +86,43 @@ def measured(method: str, split: str, attack: dict[str, Any], seed: int) -> Row:
     }  # fmt: skip
 
 
-def places() -> Iterator[Place]:
-    """Every cell of the tables."""
-    yield from ((method, split, NONE) for split in SPLITS for method in METHODS)
-    for count in COUNTS:
-        for split in ATTACKED:
-            for attack in ATTACKS:
-                yield from ((method, split, {**attack, "clients": count}) for method in METHODS)
+def places(count: int) -> Iterator[Place]:
+    """Every cell with so many attackers."""
+    if not count:
+        yield from ((method, split, NONE) for split in SPLITS for method in METHODS)
+        return
+    for split in ATTACKED:
+        for attack in ATTACKS:
+            yield from ((method, split, {**attack, "clients": count}) for method in METHODS)
+
+
+def in_order(seeds: int) -> Iterator[tuple[Place, int]]:
+    """All runs: what is shown attack by attack first, three seeds of everything, then more."""
+    others = tuple(count for count in COUNTS if count not in SHOWN)
+    few, more = range(1, min(seeds, ENOUGH) + 1), range(ENOUGH + 1, seeds + 1)
+    for some, counts in ((few, (0, *SHOWN)), (few, others), (more, (0, *SHOWN, *others))):
+        for seed in some:
+            yield from ((place, seed) for count in counts for place in places(count))
 
 
 def carry_out(seeds: int) -> None:
     """Run what is missing, one after the other; every run is on record when it ends."""
     rows = _known()
     done = {_key(row) for row in rows}
-    for seed in range(1, seeds + 1):
-        for method, split, attack in places():
-            if _key({"method": method, "split": split, "attack": attack, "seed": seed}) in done:
-                continue
-            rows.append(measured(method, split, attack, seed))
-            print(json.dumps(rows[-1]), flush=True)
-            RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
+    for (method, split, attack), seed in in_order(seeds):
+        if _key({"method": method, "split": split, "attack": attack, "seed": seed}) in done:
+            continue
+        rows.append(measured(method, split, attack, seed))
+        print(json.dumps(rows[-1]), flush=True)
+        RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
 
 
 def tables(rows: list[Row]) -> str:
     """What the page shows; a dash where nothing was measured."""
-    rows = _whole(rows)
-    seeds = len({row["seed"] for row in rows})
-    head = f"Digits, {CLIENTS} clients, {ROUNDS} rounds: mean ± standard deviation over {seeds} seeds"
+    rows = [row for count in (0, *COUNTS) for row in _whole(rows, count)]
+    head = (
+        f"Digits, {CLIENTS} clients, {ROUNDS} rounds: mean ± standard deviation over {_seeds(rows, 0)} seeds"
+    )
     told = [f"{head}, by `python benchmarks/defence/measure.py`.", ""]
     told += ["Nobody attacks: accuracy (and honest clients set apart, of 20, on average).", ""]
     told += _head("")
@@ -123,11 +134,15 @@ def tables(rows: list[Row]) -> str:
     return "\n".join(told)
 
 
-def _whole(rows: list[Row]) -> list[Row]:
-    """The rows of the seeds that have all cells; while there is no such seed, all."""
-    seeds = [row["seed"] for row in rows]
-    whole = [row for row in rows if seeds.count(row["seed"]) == len(list(places()))]
-    return whole or rows
+def _whole(rows: list[Row], count: int) -> list[Row]:
+    """The rows with so many attackers, of the seeds that have them all."""
+    mine = [row for row in rows if row["attack"].get("clients", 0) == count]
+    seeds = [row["seed"] for row in mine]
+    return [row for row in mine if seeds.count(row["seed"]) == len(list(places(count)))]
+
+
+def _seeds(rows: list[Row], count: int) -> int:
+    return len({row["seed"] for row in rows if row["attack"].get("clients", 0) == count})
 
 
 def _worst(rows: list[Row], split: str) -> list[str]:
@@ -143,7 +158,8 @@ def _worst(rows: list[Row], split: str) -> list[str]:
         for method in METHODS:
             whole = [_of(rows, method, split, {**attack, "clients": count}) for attack in ATTACKS]
             cells.append(_spread(_lowest(whole), "accuracy"))
-        told.append(_line([f"{count / CLIENTS:.0%}".replace("%", " %"), *cells]))
+        if _seeds(rows, count):
+            told.append(_line([f"{_share(count)} ({_seeds(rows, count)} seeds)", *cells]))
     return told
 
 
@@ -157,7 +173,7 @@ def _lowest(whole: list[list[Row]]) -> list[Row]:
 
 
 def _by_attack(rows: list[Row], split: str) -> list[str]:
-    shares = " / ".join(f"{count / CLIENTS:.0%}".replace("%", " %") for count in SHOWN)
+    shares = " / ".join(f"{_share(count)} ({_seeds(rows, count)} seeds)" for count in SHOWN)
     told = [
         f"{split}, attack by attack, with {shares} attackers; in brackets honest clients set apart on average.",
         "",
@@ -175,6 +191,10 @@ def _cell(rows: list[Row], method: str, split: str, attack: dict[str, Any]) -> s
     text = " / ".join(_spread(some, "accuracy") + _apart(some) for some in both)
     fooled = any(row["fooled"] is not None for some in both for row in some)
     return text + (", fooled " + " / ".join(_spread(some, "fooled") for some in both) if fooled else "")
+
+
+def _share(count: int) -> str:
+    return f"{100 * count / CLIENTS:.0f} %"
 
 
 def _apart(rows: list[Row]) -> str:
