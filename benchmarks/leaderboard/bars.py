@@ -73,6 +73,18 @@ def behind(table: StudyTable) -> Iterator[Shortfall]:
         )
 
 
+def ahead_of_ours(table: StudyTable, place: int) -> list[str]:
+    """The contestants of a column that are ahead of ours by a test of that pair alone, the furthest first."""
+    entries = {labels[0]: one for labels, one in zip(table.rows, table.column(place), strict=True)}
+    gains = {
+        row: _gain(one, entries[OURS], table.columns[place])
+        for row, one in entries.items()
+        if row not in table.spec.show.bounds
+    }
+    found = [row for row, gain in gains.items() if gain.values and _above_zero(gain)]
+    return sorted(found, key=lambda row: -gains[row].mean)
+
+
 def _gain(theirs: Entry, ours: Entry, column: Column) -> Entry:
     """What another is better by, over the seeds that both have."""
     sign = 1.0 if column.spec.direction == "higher" else -1.0

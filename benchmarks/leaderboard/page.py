@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 sys.path.insert(0, str(HERE))
 
-from bars import OURS, Shortfall, bars, behind  # noqa: E402
+from bars import OURS, Shortfall, ahead_of_ours, bars, behind  # noqa: E402
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 WRAPS = {"best": "**", "tied": "*", "": ""}
@@ -49,7 +49,10 @@ def board(tables: dict[str, StudyTable]) -> str:
 
 def verdicts(tables: dict[str, StudyTable]) -> str:
     """Which method when: in each setting the best ones by accuracy; while there are too few seeds, by the mean alone."""
-    lines = ["| where | seeds | best | not distinguishable from it | ours |", "|---|---:|---|---|---:|"]
+    lines = [
+        "| where | seeds | best | not distinguishable from it | ours | ahead of ours, by a test of that pair alone |",
+        "|---|---:|---|---|---:|---|",
+    ]
     for table in tables.values():
         for place in table.settings:
             rows = [
@@ -68,7 +71,8 @@ def verdicts(tables: dict[str, StudyTable]) -> str:
             )
             where = f"{table.called}: {table.columns[place].setting}"
             mean = f"{', '.join(best)} {top[1].mean:.3f}"
-            lines.append(_line([where, str(top[1].seeds), mean, said, f"{ours.mean:.3f}"]))
+            ahead = ", ".join(ahead_of_ours(table, place)) or "none"
+            lines.append(_line([where, str(top[1].seeds), mean, said, f"{ours.mean:.3f}", ahead]))
     return "\n".join(lines) if len(lines) > 2 else "Not measured yet."
 
 
