@@ -9,6 +9,7 @@ from flockwise.metrics import (
     adjusted_rand,
     clients_at_target,
     detection,
+    pairs_merged,
     per_group_accuracy,
     purity,
     silhouette,
@@ -50,6 +51,12 @@ def test_adjusted_rand_of_1000_clients_does_not_overflow():
 
 def test_majority_purity_counts_the_most_frequent_group_of_each_flock():
     assert purity([0, 0, 0, 1, 1], [5, 5, 6, 6, 6]) == pytest.approx(4 / 5)
+
+
+def test_merged_pairs_are_those_of_different_groups_in_one_flock():
+    assert pairs_merged([0, 0, 0, 1, 1], [5, 5, 6, 6, 6]) == pytest.approx(2 / 6)  # (0, 2) and (1, 2)
+    assert pairs_merged([0, 1, 2, 3], [5, 5, 6, 6]) == 0 and pairs_merged([0, 0, 0, 0], [5, 5, 6, 6]) == 1
+    assert np.isnan(pairs_merged([0, 1], [5, 5]))
 
 
 def test_unmixed_purity_counts_clients_of_flocks_with_one_group():

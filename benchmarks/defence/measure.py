@@ -1,13 +1,18 @@
 """Attackers that know the defence against several methods, and what methods do to the innocent: docs/methods/shepherd.md.
 
-    python benchmarks/defence/measure.py --json benchmarks/results/defence.json --markdown docs/methods/shepherd.md
+    python benchmarks/defence/measure.py --seeds 5
+    python benchmarks/defence/measure.py --page        writes the tables again, runs nothing
 
-Embedded digits, 20 clients, all of them in every round. Accuracy is that of all honest clients, those set apart included.
+Embedded digits, 20 clients, all of them in every round. Statistic, decided before the first run: the accuracy of all honest
+clients, those set apart included, after 25 rounds; mean and standard deviation over seeds. "Worst" is the lowest accuracy
+over all attacks for each seed, then the mean. The order is such that a stop leaves whole tables of three seeds (they show
+whole seeds only); what there is is not run again.
+benchmarks/results/defence.json has the first version of shepherd, one seed.
 """
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +23,20 @@ from flockwise.runs.assembly import assemble
 from flockwise.runs.loop import one_round
 from flockwise.stages import FREE
 
-ROUNDS = 25
+ROUNDS, CLIENTS = 25, 20
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results" / "defence_courses.json"
+PAGE = ROOT / "docs" / "methods" / "shepherd.md"
 METHODS: dict[str, dict[str, Any]] = {
     "shepherd": {"strategy": {"name": "shepherd", "parole_after": 10}},
+    "FedAvg": {"strategy": {"name": "fedavg"}},  # no defence
     "flic, judge, mean": {
         "strategy": {"name": "flic", "patience": 3, "judge": "validation", "rollback": True}
     },
     "flic, median": {"strategy": {"name": "flic", "patience": 3}, "aggregation": {"name": "median"}},
     "byzantine-cfl": {"strategy": {"name": "byzantine-cfl"}},
 }
+NONE: dict[str, Any] = {"name": "none"}
 ATTACKS: list[dict[str, Any]] = [
     {"name": "reverse", "scale": 5.0}, {"name": "sleeper"}, {"name": "imitator"}, {"name": "bridge", "scale": 5.0},
     {"name": "splitter"}, {"name": "takeover"}, {"name": "framer"}, {"name": "framer", "shame": 5.0}, {"name": "white-box"},
@@ -41,8 +51,11 @@ SPLITS: dict[str, dict[str, Any]] = {
     "rotation": {"name": "rotation", "groups": 4},
 }
 ATTACKED = ("IID", "two swapped groups")
-COUNTS = (4, 8)
+COUNTS = (2, 4, 8, 9)  # attackers
+SHOWN = (4, 9)  # attack by attack; run before the others
+ENOUGH = 3  # seeds of everything before any further seed
 Row = dict[str, Any]
+Place = tuple[str, str, dict[str, Any]]  # method, split, attack
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
@@ -50,7 +63,7 @@ def measured(method: str, split: str, attack: dict[str, Any], seed: int) -> Row:
     """One run: how honest clients fare."""
     config = parse_config(
         {
-            "seed": seed, "rounds": ROUNDS, "data": {"name": "digits"}, "split": {**SPLITS[split], "clients": 20},
+            "seed": seed, "rounds": ROUNDS, "data": {"name": "digits"}, "split": {**SPLITS[split], "clients": CLIENTS},
             "model": {"name": "mlp"}, "training": {"epochs": 3, "batch_size": 10, "learning_rate": 0.1},
             "engine": {"workers": 1}, "attack": attack, **METHODS[method],
         }
@@ -62,109 +75,173 @@ def measured(method: str, split: str, attack: dict[str, Any], seed: int) -> Row:
         tested = parts.engine.evaluate(ROUNDS, *parts.server.assignment())
     finally:
         parts.engine.close()
-    honest = np.setdiff1d(np.arange(20), sorted(parts.hazards.attackers))
+    honest = np.setdiff1d(np.arange(CLIENTS), sorted(parts.hazards.attackers))
     fooled = None if tested.fooled is None else float(np.nanmean(tested.fooled[honest]))
-    row = {
+    return {
         "method": method, "split": split, "attack": attack, "seed": seed, "fooled": fooled,
         "accuracy": float(np.nanmean(tested.score[honest])),
         "worst client": float(np.nanmin(tested.score[honest])),
         "honest apart": int((parts.server.state.apart[honest] != FREE).sum()),
         "flocks": int(parts.server.state.flocks),
     }  # fmt: skip
-    print(json.dumps(row), flush=True)
-    return row
 
 
-def every_run(seeds: int, methods: Sequence[str], attacks: Sequence[str], counts: Sequence[int]) -> list[Row]:
-    """All runs of these methods, attacks and numbers of attackers, one after the other."""
-    chosen = [attack for attack in ATTACKS if not attacks or attack["name"] in attacks]
-    rows = []
-    for method in methods:
-        for seed in range(1, seeds + 1):
-            rows += [measured(method, split, {"name": "none"}, seed) for split in SPLITS]
-            for split in ATTACKED:
-                for count in counts:
-                    rows += [measured(method, split, {**attack, "clients": count}, seed) for attack in chosen]
-    return rows
+def places(count: int) -> Iterator[Place]:
+    """Every cell with so many attackers."""
+    if not count:
+        yield from ((method, split, NONE) for split in SPLITS for method in METHODS)
+        return
+    for split in ATTACKED:
+        for attack in ATTACKS:
+            yield from ((method, split, {**attack, "clients": count}) for method in METHODS)
+
+
+def in_order(seeds: int) -> Iterator[tuple[Place, int]]:
+    """All runs: what is shown attack by attack first, three seeds of everything, then more."""
+    others = tuple(count for count in COUNTS if count not in SHOWN)
+    few, more = range(1, min(seeds, ENOUGH) + 1), range(ENOUGH + 1, seeds + 1)
+    for some, counts in ((few, (0, *SHOWN)), (few, others), (more, (0, *SHOWN, *others))):
+        for seed in some:
+            yield from ((place, seed) for count in counts for place in places(count))
+
+
+def carry_out(seeds: int) -> None:
+    """Run what is missing, one after the other; every run is on record when it ends."""
+    rows = _known()
+    done = {_key(row) for row in rows}
+    for (method, split, attack), seed in in_order(seeds):
+        if _key({"method": method, "split": split, "attack": attack, "seed": seed}) in done:
+            continue
+        rows.append(measured(method, split, attack, seed))
+        print(json.dumps(rows[-1]), flush=True)
+        RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
 
 
 def tables(rows: list[Row]) -> str:
     """What the page shows; a dash where nothing was measured."""
-    seeds = len({row["seed"] for row in rows})
-    told = [
-        f"Digits, 20 clients, {ROUNDS} rounds, {seeds} seed(s): `python benchmarks/defence/measure.py`.",
-        "",
-    ]
-    told += ["Nobody attacks: mean accuracy (and honest clients set apart, of 20).", ""]
-    told += [_line(["", *METHODS]), _line(["---"] * (len(METHODS) + 1))]
+    rows = [row for count in (0, *COUNTS) for row in _whole(rows, count)]
+    head = (
+        f"Digits, {CLIENTS} clients, {ROUNDS} rounds: mean ± standard deviation over {_seeds(rows, 0)} seeds"
+    )
+    told = [f"{head}, by `python benchmarks/defence/measure.py`.", ""]
+    told += ["Nobody attacks: accuracy (and honest clients set apart, of 20, on average).", ""]
+    told += _head("")
     for split in SPLITS:
-        clean = [_of(rows, method, split, {"name": "none"}) for method in METHODS]
-        told.append(
-            _line([split, *(f"{_mean(c, 'accuracy')} ({_mean(c, 'honest apart', 0)})" for c in clean)])
-        )
+        clean = [_of(rows, method, split, NONE) for method in METHODS]
+        told.append(_line([split, *(f"{_spread(c, 'accuracy')}{_apart(c)}" for c in clean)]))
     for split in ATTACKED:
-        told += [
-            "",
-            f"{split}: accuracy of the honest with 4 / 8 attackers; in brackets, honest clients set apart.",
-            "",
-        ]
-        told += [_line(["attack", *METHODS]), _line(["---"] * (len(METHODS) + 1))]
-        for attack in ATTACKS:
-            options = ", ".join(f"{name} {value}" for name, value in attack.items() if name != "name")
-            cells = [_cell(rows, method, split, attack) for method in METHODS]
-            told.append(_line([f"`{attack['name']}`" + (f" {options}" if options else ""), *cells]))
+        told += ["", *_worst(rows, split), "", *_by_attack(rows, split)]
     return "\n".join(told)
 
 
+def _whole(rows: list[Row], count: int) -> list[Row]:
+    """The rows with so many attackers, of the seeds that have them all."""
+    mine = [row for row in rows if row["attack"].get("clients", 0) == count]
+    seeds = [row["seed"] for row in mine]
+    return [row for row in mine if seeds.count(row["seed"]) == len(list(places(count)))]
+
+
+def _seeds(rows: list[Row], count: int) -> int:
+    return len({row["seed"] for row in rows if row["attack"].get("clients", 0) == count})
+
+
+def _worst(rows: list[Row], split: str) -> list[str]:
+    """The worst of all attacks for each seed, by how many attack."""
+    told = [
+        f"**{split}**: accuracy of the honest under the worst of {len(ATTACKS)} attacks, chosen for each seed.",
+        "",
+    ]
+    told += _head("attackers")
+    told.append(_line(["none", *(_spread(_of(rows, method, split, NONE), "accuracy") for method in METHODS)]))
+    for count in sorted(COUNTS):
+        cells = []
+        for method in METHODS:
+            whole = [_of(rows, method, split, {**attack, "clients": count}) for attack in ATTACKS]
+            cells.append(_spread(_lowest(whole), "accuracy"))
+        if _seeds(rows, count):
+            told.append(_line([f"{_share(count)} ({_seeds(rows, count)} seeds)", *cells]))
+    return told
+
+
+def _lowest(whole: list[list[Row]]) -> list[Row]:
+    """Of each seed that has all attacks, the run with the lowest accuracy."""
+    seeds = set.intersection(*({row["seed"] for row in some} for some in whole))
+    return [
+        min((row for some in whole for row in some if row["seed"] == seed), key=lambda row: row["accuracy"])
+        for seed in sorted(seeds)
+    ]
+
+
+def _by_attack(rows: list[Row], split: str) -> list[str]:
+    shares = " / ".join(f"{_share(count)} ({_seeds(rows, count)} seeds)" for count in SHOWN)
+    told = [
+        f"{split}, attack by attack, with {shares} attackers; in brackets honest clients set apart on average.",
+        "",
+    ]
+    told += _head("attack")
+    for attack in ATTACKS:
+        options = ", ".join(f"{name} {value}" for name, value in attack.items() if name != "name")
+        cells = [_cell(rows, method, split, attack) for method in METHODS]
+        told.append(_line([f"`{attack['name']}`" + (f" {options}" if options else ""), *cells]))
+    return told
+
+
 def _cell(rows: list[Row], method: str, split: str, attack: dict[str, Any]) -> str:
-    both = [_of(rows, method, split, {**attack, "clients": count}) for count in COUNTS]
-    if not any(both):
-        return "-"
-    text = " / ".join(_mean(some, "accuracy") for some in both)
-    apart = sum(row["honest apart"] for some in both for row in some)
+    both = [_of(rows, method, split, {**attack, "clients": count}) for count in SHOWN]
+    text = " / ".join(_spread(some, "accuracy") + _apart(some) for some in both)
     fooled = any(row["fooled"] is not None for some in both for row in some)
-    text += f" ({apart})" if apart else ""
-    return text + (", fooled " + " / ".join(_mean(some, "fooled") for some in both) if fooled else "")
+    return text + (", fooled " + " / ".join(_spread(some, "fooled") for some in both) if fooled else "")
+
+
+def _share(count: int) -> str:
+    return f"{100 * count / CLIENTS:.0f} %"
+
+
+def _apart(rows: list[Row]) -> str:
+    mean = float(np.mean([row["honest apart"] for row in rows])) if rows else 0.0
+    return f" ({mean:.1f})" if mean else ""
 
 
 def _of(rows: list[Row], method: str, split: str, attack: dict[str, Any]) -> list[Row]:
     return [row for row in rows if (row["method"], row["split"], row["attack"]) == (method, split, attack)]
 
 
-def _mean(rows: list[Row], name: str, digits: int = 2) -> str:
-    return f"{np.mean([row[name] for row in rows]):.{digits}f}" if rows else "-"
+def _spread(rows: list[Row], name: str) -> str:
+    values = [row[name] for row in rows]
+    if not values:
+        return "-"
+    return f"{np.mean(values):.2f}" + (f" ± {np.std(values, ddof=1):.2f}" if len(values) > 1 else "")
+
+
+def _head(first: str) -> list[str]:
+    return [_line([first, *METHODS]), _line(["---"] * (len(METHODS) + 1))]
 
 
 def _line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def _key(row: Row) -> str:
+    return json.dumps([row[name] for name in ("method", "split", "attack", "seed")], sort_keys=True)
+
+
+def _known() -> list[Row]:
+    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
+
+
 def main() -> None:
-    """Measure, or with --from-json only write the tables again."""
+    """Measure what is missing, then write the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=METHODS)
-    parser.add_argument("--attacks", nargs="*", default=[])
-    parser.add_argument("--counts", nargs="*", type=int, default=COUNTS)
-    parser.add_argument("--json", type=Path, help="written; what it holds of other methods stays")
-    parser.add_argument("--from-json", type=Path)
-    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--page", action="store_true", help="run nothing")
     given = parser.parse_args()
-    if given.from_json:
-        rows = json.loads(given.from_json.read_text())
-    else:
-        rows = every_run(given.seeds, given.methods, given.attacks, given.counts)
-    if given.json:
-        before = json.loads(given.json.read_text()) if given.json.exists() else []
-        rows += [row for row in before if row["method"] not in given.methods]
-        given.json.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
-    if given.markdown:
-        page = given.markdown.read_text()
-        start, stop = page.index(BEGIN) + len(BEGIN), page.index(END)
-        given.markdown.write_text(f"{page[:start]}\n\n{tables(rows)}\n\n{page[stop:]}")
-    print(tables(rows))
+    if not given.page:
+        carry_out(given.seeds)
+    page = PAGE.read_text(encoding="utf-8")
+    start, stop = page.index(BEGIN) + len(BEGIN), page.index(END)
+    PAGE.write_text(f"{page[:start]}\n\n{tables(_known())}\n\n{page[stop:]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

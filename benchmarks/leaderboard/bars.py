@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from flockwise.studies.entry import Entry
-from flockwise.studies.table import StudyTable
+from flockwise.studies.statistics import mean_and_half_width
+from flockwise.studies.table import Column, StudyTable
 
 OURS = "shepherd"
 ROBUST = ("+", "Byzantine")  # what a baseline made against attackers has in its name
@@ -19,14 +20,20 @@ class Bar(NamedTuple):
 
 
 class Shortfall(NamedTuple):
-    """A column in which another method has the better mean; `sure` if seeds tell the two apart."""
+    """A column in which another contestant has a better mean; `sure`: with the level shared out over all rows."""
 
     where: str
     number: str
     ours: Entry
     best: str
     theirs: Entry
+    gain: Entry  # theirs over ours, seed by seed; above 0 is theirs
     sure: bool
+
+    @property
+    def ahead(self) -> bool:
+        """Whether the 95 % interval of the paired gain is above 0, as if this were the only comparison."""
+        return _above_zero(self.gain)
 
 
 def entry(table: StudyTable, row: str, setting: Sequence[str], number: str) -> Entry:
@@ -44,24 +51,50 @@ def shortfalls(table: StudyTable) -> Iterator[Shortfall]:
 
 
 def behind(table: StudyTable) -> Iterator[Shortfall]:
-    """Where another contestant has the best mean, whether seeds can tell it from ours or not."""
+    """Where another contestant has a better mean: the one furthest ahead of ours for sure, else the best."""
     rows = [labels[0] for labels in table.rows]
     for place, column in enumerate(table.columns):
-        better = column.spec.direction
         entries = dict(zip(rows, table.column(place), strict=True))
         ours = entries[OURS]
-        known = {
-            row: one.mean if better == "higher" else -one.mean
-            for row, one in entries.items()
-            if one.values and row not in table.spec.show.bounds
-        }
-        if better == "neither" or OURS not in known:
+        if column.spec.direction == "neither" or not ours.values:
             continue
-        best = max(known, key=lambda row: known[row])
+        gains = {
+            row: _gain(one, ours, column)
+            for row, one in entries.items()
+            if one.values and row != OURS and row not in table.spec.show.bounds
+        }
+        better = {row: gain for row, gain in gains.items() if gain.values and gain.mean > 0}
+        if not better:
+            continue
+        best = max(better, key=lambda row: (_above_zero(better[row]), better[row].mean))
         marked = any(one.mark for one in entries.values())
-        if known[best] > known[OURS]:
-            sure = marked and not ours.mark
-            yield Shortfall(column.setting, column.title, ours, best, entries[best], sure)
+        yield Shortfall(
+            column.setting, column.title, ours, best, entries[best], better[best], marked and not ours.mark
+        )
+
+
+def ahead_of_ours(table: StudyTable, place: int) -> list[str]:
+    """The contestants of a column that are ahead of ours by a test of that pair alone, the furthest first."""
+    entries = {labels[0]: one for labels, one in zip(table.rows, table.column(place), strict=True)}
+    gains = {
+        row: _gain(one, entries[OURS], table.columns[place])
+        for row, one in entries.items()
+        if row not in table.spec.show.bounds
+    }
+    found = [row for row, gain in gains.items() if gain.values and _above_zero(gain)]
+    return sorted(found, key=lambda row: -gains[row].mean)
+
+
+def _gain(theirs: Entry, ours: Entry, column: Column) -> Entry:
+    """What another is better by, over the seeds that both have."""
+    sign = 1.0 if column.spec.direction == "higher" else -1.0
+    common = theirs.values.keys() & ours.values.keys()
+    return Entry({seed: sign * (theirs.values[seed] - ours.values[seed]) for seed in sorted(common)})
+
+
+def _above_zero(gain: Entry) -> bool:
+    mean, half = mean_and_half_width(list(gain.values.values()))
+    return half is not None and mean - half > 0
 
 
 def bars(tables: dict[str, StudyTable]) -> list[Bar]:
@@ -72,6 +105,8 @@ def bars(tables: dict[str, StudyTable]) -> list[Bar]:
         found.append(
             _at_least(f"ARI on {kind}, number unknown", entry(head, OURS, (kind, "none"), "ari"), 0.94)
         )
+        merged = extra_number(head, OURS, (kind, "none"), "pairs_merged")
+        found.append(_at_most(f"conflicting pairs merged on {kind}", merged, 0.006))
     rare = ("rare kinds (25, 9, 4, 2)",)
     for other in ("FeSEM", "IFCA"):
         found.append(
@@ -97,11 +132,30 @@ def _columns(tables: dict[str, StudyTable]) -> Bar:
         if labels == (OURS,)
         for one, column in zip(row, table.columns, strict=True)
     )
-    told = f"{columns - len(short)} of {columns} columns" if columns else "nothing yet"
+    ahead = sum(one.ahead for table in tables.values() for one in behind(table))
+    told = f"{columns - len(short)} of {columns} columns; in {ahead} another is ahead by a test of that pair alone"
+    told = told if columns else "nothing yet"
     settled = bool(columns) and all(one.sure for one in short)
     met = (not short if settled else False if any(one.sure for one in short) else None) if columns else None
     told += "" if settled or not columns else "; too few seeds to tell the others apart"
     return Bar("best of every column, or not distinguishable from it", told, met)
+
+
+def extra_number(table: StudyTable, row: str, setting: Sequence[str], number: str) -> Entry:
+    """A number that results have and no column shows."""
+    values = {
+        result.seed: value
+        for labels, result in table.labelled
+        if tuple(labels[axis] for axis in (*table.row_axes, *table.column_axes)) == (row, *setting)
+        if (value := result.values.get(number)) is not None
+    }
+    return Entry(values)
+
+
+def _at_most(asked: str, measured: Entry, bar: float) -> Bar:
+    values = list(measured.values.values())
+    told = f"{measured.mean:.4f} ({len(values)} seeds)" if values else "nothing yet"
+    return Bar(f"{asked}: at most {bar:g}", told, _if_any(values, measured.mean <= bar))
 
 
 def _at_least(asked: str, measured: Entry, bar: float) -> Bar:

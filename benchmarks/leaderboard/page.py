@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 sys.path.insert(0, str(HERE))
 
-from bars import OURS, bars, behind  # noqa: E402
+from bars import OURS, Shortfall, ahead_of_ours, bars, behind  # noqa: E402
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 WRAPS = {"best": "**", "tied": "*", "": ""}
@@ -35,18 +35,24 @@ SHOWN = {
     "ari": "ARI",
     "false_alarms": "honest set apart",
 }
+# What an error says of a cell whose models are no numbers any more.
+DIVERGED = ("NaN or infinite", "update has norm")
+COSTS = {"client_seconds": "clients' seconds", "server_seconds": "server's seconds", "bytes_sent": "MB sent"}
 VERDICTS = {True: "met", False: "**not met**", None: "not measured yet"}
 
 
 def board(tables: dict[str, StudyTable]) -> str:
     """What the page shows."""
-    parts = [_short(tables), _bars(tables), *(_table(table) for table in tables.values()), _left(tables)]
-    return "\n\n".join(parts)
+    parts = [_short(tables), _bars(tables), *(_table(table) for table in tables.values())]
+    return "\n\n".join([*parts, *_costs(tables), _left(tables)])
 
 
 def verdicts(tables: dict[str, StudyTable]) -> str:
     """Which method when: in each setting the best ones by accuracy; while there are too few seeds, by the mean alone."""
-    lines = ["| where | seeds | best | not distinguishable from it | ours |", "|---|---:|---|---|---:|"]
+    lines = [
+        "| where | seeds | best | not distinguishable from it | ours | ahead of ours, by a test of that pair alone |",
+        "|---|---:|---|---|---:|---|",
+    ]
     for table in tables.values():
         for place in table.settings:
             rows = [
@@ -65,7 +71,8 @@ def verdicts(tables: dict[str, StudyTable]) -> str:
             )
             where = f"{table.called}: {table.columns[place].setting}"
             mean = f"{', '.join(best)} {top[1].mean:.3f}"
-            lines.append(_line([where, str(top[1].seeds), mean, said, f"{ours.mean:.3f}"]))
+            ahead = ", ".join(ahead_of_ours(table, place)) or "none"
+            lines.append(_line([where, str(top[1].seeds), mean, said, f"{ours.mean:.3f}", ahead]))
     return "\n".join(lines) if len(lines) > 2 else "Not measured yet."
 
 
@@ -76,19 +83,41 @@ def _short(tables: dict[str, StudyTable]) -> str:
         return head + "Nothing of ours was measured yet."
     if not found:
         return head + "In no column that has results."
-    lines = ["| where | number | ours | best | theirs | |", "|---|---|---:|---|---:|---|"]
-    for table, one in sorted(found, key=lambda pair: not pair[1].sure):
-        sure = "told apart by seeds" if one.sure else f"by the mean; {one.theirs.seeds} seeds do not tell"
+    ahead = sum(one.ahead for _, one in found)
+    sure = sum(one.sure for _, one in found)
+    head += (
+        f"In {len(found)} columns another contestant has a better mean. In {ahead} it is **ahead**: the 95 % interval of "
+        "its paired gain is above 0, as if no other pair were looked at (of forty rows one may be so by chance). In "
+        f"{sure} it is so with the level shared out over all rows of the column, too; with three seeds that test has hardly "
+        "any power, so read the first count.\n\n"
+    )
+    lines = ["| where | number | ours | better | theirs | gain | |", "|---|---|---:|---|---:|---:|---|"]
+    for table, one in sorted(found, key=_weight):
         cells = [
             f"{table.called}: {one.where}",
             one.number,
             f"{one.ours.mean:.4g}",
             one.best,
             f"{one.theirs.mean:.4g}",
-            sure,
+            mean_text(one.gain, 3),
+            _verdict(one),
         ]
         lines.append(_line(cells))
     return head + "\n".join(lines)
+
+
+def _weight(pair: tuple[StudyTable, Shortfall]) -> tuple[object, ...]:
+    """What weighs most comes first: where another is ahead, accuracy before other numbers, the largest gain."""
+    table, one = pair
+    order = [column.title for column in table.columns]
+    return not one.ahead, "bytes" in one.number, order.index(one.number), -one.gain.mean
+
+
+def _verdict(one: Shortfall) -> str:
+    if one.sure and one.ahead:
+        return "**ahead**, of all rows too"
+    seeds = f"{one.gain.seeds} seeds"
+    return f"**ahead** ({seeds})" if one.ahead else f"by the mean; {seeds} do not tell"
 
 
 def _bars(tables: dict[str, StudyTable]) -> str:
@@ -104,7 +133,8 @@ def _table(table: StudyTable) -> str:
     told = [
         f"## {table.called}",
         "",
-        f"{most} of {seeds} seeds run. **Bold**: best of the column; *italic*: not distinguishable from it.",
+        f"{most} of {seeds} seeds run. **Bold**: best of the column; *italic*: not distinguishable from it. "
+        "A dash: the number has no value there (nobody is new, no kinds are known, the attack has no trigger).",
     ]
     for number in table.numbers:
         places = [place for place, column in enumerate(table.columns) if column.number == number]
@@ -136,11 +166,47 @@ def _ours(table: StudyTable) -> bool:
 
 def _entry(table: StudyTable, one: Entry, place: int, most: int) -> str:
     """Mean and interval; how many seeds, where others have more."""
-    lacks = (
-        f" ({one.seeds} seeds)" if one.values and one.seeds < most else "" if one.values else shortfall(one)
-    )
-    text = plain(mean_text(one, digits_of(table, place)) + lacks)
-    return f"{WRAPS[one.mark]}{text}{WRAPS[one.mark]}"
+    if one.values:
+        lost = f", {len(one.failed)} diverged" if _diverged(one) else ""
+        lacks = f" ({one.seeds} seeds{lost})" if one.seeds < most else ""
+        text = mean_text(one, digits_of(table, place)) + lacks
+    elif one.left_out or one.unmeasured:
+        text = "-"
+    else:
+        text = "diverged" if _diverged(one) else shortfall(one)
+    return f"{WRAPS[one.mark]}{plain(text)}{WRAPS[one.mark]}"
+
+
+def _diverged(one: Entry) -> bool:
+    return bool(one.failed) and all(any(sign in why for sign in DIVERGED) for why in one.failed.values())
+
+
+def _costs(tables: dict[str, StudyTable]) -> list[str]:
+    """What methods cost in the first table, from the results that say who took how long."""
+    table = next(iter(tables.values()))
+    costs: dict[str, list[list[float]]] = {}
+    for labels, result in table.labelled:
+        known = [result.values.get(name) for name in COSTS]
+        if None not in known:
+            costs.setdefault(labels["method"], []).append([float(value or 0.0) for value in known])
+    if not costs:
+        return []
+    told = [
+        "## What it costs",
+        "",
+        f"{table.called}: means over the results that have these numbers (of later runs), 20 rounds, on one core that was "
+        "shared with other work: compare rows, not levels. Clients: training and answering, one after the other. Server: "
+        "planning, comparing, averaging, judging.",
+        "",
+        _line(["method", "results", *COSTS.values()]),
+        _line(["---", *["---:"] * (len(COSTS) + 1)]),
+    ]
+    for (method,) in table.rows:
+        if method in costs:
+            clients, server, sent = np.mean(costs[method], axis=0)
+            numbers = [f"{clients:.2f}", f"{server:.2f}", f"{sent / 1e6:.0f}"]
+            told.append(_line([plain(method), str(len(costs[method])), *numbers]))
+    return ["\n".join(told)]
 
 
 def replaced(folder: Path) -> str:

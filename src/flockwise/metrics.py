@@ -52,6 +52,15 @@ def adjusted_rand(labels: Labels, truth: Labels) -> float:
     return (both - expected) / ((ours + theirs) / 2 - expected)
 
 
+def pairs_merged(labels: Labels, truth: Labels) -> float:
+    """Of all pairs of clients of different groups, the share that is in one flock; NaN if all are of one group."""
+    table = _contingency(labels, truth)
+    same_group = _pairs(table.sum(axis=0))
+    different = _pairs(np.array([table.sum()])) - same_group
+    merged = _pairs(table.sum(axis=1)) - _pairs(table)
+    return merged / different if different else float("nan")
+
+
 def silhouette(distance: Square, labels: Labels) -> float:
     """Mean over clients of how much nearer the own flock is than the next (Rousseeuw 1987), from -1 to 1.
 

@@ -93,6 +93,10 @@ def _catalogue() -> Iterator[Number]:
         "purity", "purity", "share of the clients whose flock's most frequent group is their own", "higher", True,
     )  # fmt: skip
     yield Number(
+        "pairs_merged", "pairs merged",
+        "of all pairs of honest clients of different groups, the share that ends in one flock", "lower", True, True,
+    )  # fmt: skip
+    yield Number(
         "silhouette", "silhouette",
         "how much nearer a client's own flock is than the next one, on average, from -1 to 1; needs no truth", "higher",
     )  # fmt: skip
@@ -145,6 +149,15 @@ def _catalogue() -> Iterator[Number]:
         "lower",
         of_run=True,
     )
+    yield Number(
+        "client_seconds", "clients' seconds", "how long training and answering questions took, all rounds together",
+        "lower", of_run=True,
+    )  # fmt: skip
+    yield Number(
+        "server_seconds", "server's seconds",
+        "how long the server's own work took, all rounds together: planning, comparing, averaging, judging", "lower",
+        of_run=True,
+    )  # fmt: skip
 
 
 NUMBERS: dict[str, Number] = {number.name: number for number in _catalogue()}

@@ -249,3 +249,13 @@ def test_local_model_poisoning_with_partial_knowledge_lies_three_to_four_deviati
 def test_impossible_parameters_are_refused_with_the_reason(make, told):
     with pytest.raises((ConfigError, InputError), match=told):
         make()
+
+
+@pytest.mark.parametrize("ruined", [np.nan, np.inf, 3e38])
+def test_the_white_box_goes_on_where_the_model_is_ruined_already(ruined):
+    view = honest()
+    others = view.others.copy()
+    others[0, 0] = ruined
+    with np.errstate(all="ignore"):
+        sent = ATTACKS["white-box"]().craft(view._replace(others=others, groups=np.zeros(20, int)), rng())
+    assert sent.shape == view.own.shape

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from flockwise.stages.regroup import FOR_BEING_FEWER
 from flockwise.store import Run, open_run
 
 
@@ -34,7 +35,12 @@ def _round(run: Run, place: int, number: int) -> dict[str, str]:
     facts = {name: float(values[place]) for name, values in run.facts.items() if name not in LATER}
     names = ("accuracy", "test_loss", "flock", "apart", "trained", "loss", "similarity", "map", "dendrogram")
     arrays = {name: found for name in names if (found := run.array_at(name, number)) is not None}
-    events = [[e.kind, e.message, e.client, e.detail] for e in run.events if e.round == number]
+    # What later releases say more in an event is left out, as their further facts are.
+    events = [
+        [e.kind, e.message.removesuffix(FOR_BEING_FEWER), e.client, e.detail]
+        for e in run.events
+        if e.round == number
+    ]
     return {
         "facts": _text({name: value.hex() for name, value in facts.items() if value == value}),
         "arrays": _text({name: _digest(array) for name, array in arrays.items()}),

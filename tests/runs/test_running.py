@@ -35,6 +35,14 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Pat
     assert marks[0] == marks[1] != marks[2]
 
 
+def test_how_long_clients_and_server_took_is_on_record_beside_the_facts(tmp_path: Path) -> None:
+    run = flockwise.run(FLIC, out=tmp_path / "run")
+    assert set(run.times) == {"clients", "server"}
+    assert (run.times["clients"] > 0).all() and (run.times["server"] > 0).all()
+    assert (run.times["clients"] + run.times["server"] <= run.seconds).all()
+    assert not any("seconds" in name for name in run.facts)  # no two runs agree on them
+
+
 def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     flockwise.run(FLIC, out=tmp_path / "whole")
     rounds: list[int] = []

@@ -53,6 +53,7 @@ def test_those_with_a_common_plan_leave_at_once():
         rounds=6, split=IID, strategy={"name": "byzantine-cfl"}, attack={"name": "label-to", "clients": 6}
     )
     assert [len(event.detail["clients"]) for _, event in game.events("quarantine")] == [6]
+    assert all("honest minority" in event.message for _, event in game.events("quarantine"))
 
 
 def test_the_defence_is_worth_having():

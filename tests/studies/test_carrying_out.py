@@ -36,6 +36,9 @@ def test_a_cell_gives_the_numbers_of_the_run_that_it_is(tmp_path):
     result = next(r for r in found.results if r.cell == "median")
     assert result.curves["accuracy"] == [round(float(v), 6) for v in alone.facts["accuracy"]]
     assert result.values["bytes_sent"] == alone.facts["bytes"].sum() > 0
+    clients, server = result.values["client_seconds"], result.values["server_seconds"]
+    assert clients > 0 and server > 0 and clients + server <= result.values["seconds"] + 0.002
+    assert result.values["pairs_merged"] == 1.0  # two kinds, one flock
     assert result.config["strategy"]["name"] == "fedavg" and result.config["gate"]["weight_cap"] == 5.0
     for told in (result.commit, result.date, result.versions["torch"], result.machine["cpu"], result.command):
         assert told

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from flockwise.studies.entry import Entry
 from flockwise.studies.file import read_study
 from flockwise.studies.handle import Study
 
@@ -76,6 +77,34 @@ def test_what_is_against_us_comes_first(small, page):
     assert text.startswith("## Where `shepherd` is not the best")
     short = [one for table in tables.values() for one in page.behind(table)]
     assert short and all(f"| {one.best} |" in text for one in short)
+    pairs = [(table, one) for table in tables.values() for one in page.behind(table)]
+    ahead = [one.ahead for _, one in sorted(pairs, key=page._weight)]
+    assert ahead == sorted(ahead, reverse=True), "what may be chance comes last"
+
+
+def test_another_is_ahead_if_the_interval_of_its_paired_gain_is_above_zero(page):
+    where = ("here", "accuracy", Entry({0: 0.5, 1: 0.6, 2: 0.7}), "other", Entry())
+    assert page.Shortfall(*where, Entry({0: 0.1, 1: 0.1, 2: 0.11}), False).ahead
+    assert not page.Shortfall(*where, Entry({0: 0.3, 1: 0.0, 2: 0.01}), False).ahead
+    assert not page.Shortfall(*where, Entry({0: 0.3}), False).ahead
+
+
+def test_what_has_no_value_is_a_dash_and_what_diverged_says_so(small, page):
+    table = small.tables()[0]
+    told = [
+        page._entry(table, entry, 0, 3)
+        for entry in (
+            Entry(),
+            Entry(unmeasured=(0, 1)),
+            Entry(missing=(0,)),
+            Entry(
+                failed={0: "failed: round 11: no reply could be used (update holds NaN or infinite values)"}
+            ),
+            Entry(failed={0: "no such thing"}),
+            Entry({1: 0.5}, failed={0: "failed: update has norm 2e+23; at most 1e+15 is allowed"}),
+        )
+    ]
+    assert told == ["-", "-", "not run", "diverged", "failed", "0.500 (1 seeds, 1 diverged)"]
 
 
 def test_pages_keep_what_is_around_the_marks(small, page, tmp_path):

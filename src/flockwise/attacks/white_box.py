@@ -47,7 +47,9 @@ def white_box(steps: Annotated[Several, "strengths that are tried in each direct
             attackers = np.flatnonzero(groups == group)
             mates = flock_of(view, int(attackers[0]), "white-box")
             mean = center(mates)
-
+            if not np.isfinite(mates).all():  # the model is ruined: there is nothing left to search
+                sent[attackers] = own[attackers]
+                continue
             lies = len(attackers)
             sent[attackers] = min(
                 _candidates(mates, mean, steps), key=lambda row: _progress(row, lies, mates, mean, simulate)
@@ -66,6 +68,9 @@ def _candidates(mates: Updates, mean: np.ndarray, steps: int) -> Iterator[np.nda
     """Updates at these strengths in these directions; a direction of no length says nothing."""
     length = float(np.linalg.norm(mean)) or 1.0
     gram, _ = products(mates, mean, mean)
+    if not np.isfinite(gram).all():  # so long that their products are no numbers
+        yield mean
+        return
     shares = np.linalg.eigh(gram)[1][:, -1]
     widest = shares @ (mates - mean)
     yield mean

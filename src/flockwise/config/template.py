@@ -21,7 +21,9 @@ _STARTS: dict[str, dict[str, Any]] = {
 def template(strategy: str) -> str:
     """A config that runs as it is; every field with its meaning."""
     chosen = plugins.find("strategies", strategy, STRATEGIES)
-    lines = [f"# {chosen.name}: {chosen.summary}", "# Run it with: flockwise run THIS_FILE", ""]
+    lines = [f"# {chosen.name}: {chosen.summary}"]
+    lines += [f"# Mind: {chosen.warning}"] if chosen.warning else []
+    lines += ["# Run it with: flockwise run THIS_FILE", ""]
     sections = []
     for name, field in Config.model_fields.items():
         kind = field.annotation

@@ -12,6 +12,7 @@ from flockwise.engine import Engine, Evaluation
 from flockwise.errors import EngineError
 from flockwise.messages import Event, Plan, Replies, RoundRecord, bound
 from flockwise.runs.hazards import Hazards
+from flockwise.runs.stopwatch import Stopwatch
 from flockwise.server import Server
 from flockwise.store import RunWriter
 from flockwise.store.client_notes import called
@@ -97,11 +98,11 @@ class Loop:
 
     def _rounds(self, rounds: int) -> str:
         while self.server.round < rounds:
-            started = time.perf_counter()
+            started, watch = time.perf_counter(), Stopwatch()
             asked, settle = apply_requests(self.writer.path, self.server)
             self._note_clients()
             try:
-                record, events = one_round(self.server, self.engine, self.hazards)
+                record, events = one_round(self.server, self.engine, self.hazards, watch)
             except EngineError as error:
                 if self.engine.retries is None:
                     raise
@@ -115,7 +116,7 @@ class Loop:
             stopping = not last and self.stop()
             self.writer.commit(
                 full.round, seconds, full.facts, full.arrays, full.events, self._saved,
-                last=last or stopping or bool(asked),
+                last=last or stopping or bool(asked), times=watch.seconds,
             )  # fmt: skip
             settle()
             self._told(full, rounds, seconds)
@@ -210,33 +211,34 @@ class Loop:
 
 
 def one_round(
-    server: Server, engine: Engine, hazards: Hazards | None = None
+    server: Server, engine: Engine, hazards: Hazards | None = None, watch: Stopwatch | None = None
 ) -> tuple[RoundRecord, list[Event]]:
     """Drive the server through one round: plans to the engine, replies back past attackers and channel."""
-    hazards = hazards or Hazards()
-    plan, replies, events = _trained(server, engine)
+    hazards, watch = hazards or Hazards(), watch or Stopwatch()
+    plan, replies, events = _trained(server, engine, watch)
     sent = plan.bytes_sent + replies.updates.nbytes
     arrived, lost = hazards.replies(replies, server.state)
-    record = server.tell(arrived)
+    record = watch.time("server", server.tell, arrived)
     while record is None:  # the server has questions before it closes the round
-        plan = server.ask()
+        plan = watch.time("server", server.ask)
         sent += plan.bytes_sent
         if plan.kind == "train":
-            replies = engine.train(plan)
+            replies = watch.time("clients", engine.train, plan)
             sent += replies.updates.nbytes
             arrived, lost_again = hazards.replies(replies, server.state)
-            lost, record = [*lost, *lost_again], server.tell(arrived)
+            lost, record = [*lost, *lost_again], watch.time("server", server.tell, arrived)
         else:
-            record = server.tell(bound(hazards.scores(engine.validate(plan))))
+            answers = hazards.scores(watch.time("clients", engine.validate, plan))
+            record = watch.time("server", server.tell, bound(answers))
     return replace(record, facts={**record.facts, "bytes": float(sent)}), [*events, *lost]
 
 
-def _trained(server: Server, engine: Engine) -> tuple[Plan, Replies, list[Event]]:
+def _trained(server: Server, engine: Engine, watch: Stopwatch) -> tuple[Plan, Replies, list[Event]]:
     """A training plan and the replies to it; one that nobody answers is made anew, for who can be reached then."""
     events: list[Event] = []
     for attempt in itertools.count(1):
-        plan = server.ask(engine.present())
-        replies = engine.train(plan)
+        plan = watch.time("server", server.ask, engine.present())
+        replies = watch.time("clients", engine.train, plan)
         heard = engine.events()
         events += heard
         if len(replies) or engine.retries is None:

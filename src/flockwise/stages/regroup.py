@@ -17,6 +17,7 @@ from flockwise.types import Labels, Models
 
 _FURTHEST = float(np.finfo(np.float32).max)
 EVERY_ROUND = Every()
+FOR_BEING_FEWER = ", for being fewer: an honest minority of another kind would be, too"
 Begin = Callable[[State, Labels], Models]  # the models that flocks found anew start from
 
 
@@ -157,7 +158,7 @@ def largest_goes_on(round: Round, flock: int, found: Found) -> Round:
         before = int(np.sum(~round.state.free))
         told = f"{len(gone)} clients would be set apart from flock {flock}, with {before} before them a majority: "
         return round.noted(events=[Event("alarm", f"{told}a person must decide", detail=detail)])
-    told = f"{len(gone)} clients set apart from flock {flock}"
+    told = f"{len(gone)} clients set apart from flock {flock}{FOR_BEING_FEWER}"
     labels = np.where(apart == FREE, round.state.labels, UNPLACED)
     return round.noted(events=[Event("quarantine", told, detail=detail)]).to(
         replace(round.state, labels=labels, apart=apart)

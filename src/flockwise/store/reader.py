@@ -23,7 +23,7 @@ from flockwise.store.columns import all_honest, client_of, decoded, events_of, f
 from flockwise.store.compact import is_whole
 from flockwise.store.damage import MOST_FILE, find_damage
 from flockwise.store.looking import Row, looking, read
-from flockwise.store.schema import CLIENT_COLUMNS, CLIENTS, FORMAT, KNOWN_ARRAYS
+from flockwise.store.schema import CLIENT_COLUMNS, CLIENTS, FORMAT, KNOWN_ARRAYS, TIMES
 
 _OF_A_ROUND = "typeof(round) = 'integer'"  # a column takes anything
 _CHECKPOINTS = "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round DESC"
@@ -195,10 +195,21 @@ class Run:
     @cached_property
     def facts(self) -> dict[str, np.ndarray]:
         """Each number by name, one value per round on record; NaN where it was not measured."""
+        found = self._by_round
+        return all_honest({name: column for name, column in found.items() if not name.startswith(TIMES)})
+
+    @property
+    def times(self) -> dict[str, np.ndarray]:
+        """Seconds of each round by who took them, `clients` or `server`; empty for runs of older releases."""
+        found = self._by_round
+        return {name[len(TIMES) :]: column for name, column in found.items() if name.startswith(TIMES)}
+
+    @cached_property
+    def _by_round(self) -> dict[str, np.ndarray]:
         place = {int(round): i for i, round in enumerate(self.rounds)}
         with looking(self.path / "run.sqlite") as database:
             rows = read(database, "facts", "SELECT round, name, value FROM facts", whole=False)
-            return all_honest(fact_columns(place, rows))
+            return fact_columns(place, rows)
 
     @property
     def metrics(self) -> Any:

@@ -55,6 +55,8 @@ BY_ROUND = ("rounds", "facts", "arrays", "events", "seals")  # what is forgotten
 
 CLIENTS = "clients."  # arrays of round 0 that begin with it are columns of the table of clients, if there are very many
 
+TIMES = "seconds/"  # facts that begin with it say how long a round's parts took: no two runs agree on them
+
 # Kept in every round by the product itself, where there is something to keep.
 KNOWN_ARRAYS = frozenset(
     {"accuracy", "apart", "dendrogram", "flock", "loss", "map", "similarity", "test_loss", "trained"}

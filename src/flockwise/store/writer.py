@@ -18,7 +18,7 @@ from flockwise.store.compact import Bases, kept
 from flockwise.store.ledger import Ledger
 from flockwise.store.looking import Row
 from flockwise.store.policy import CheckpointPolicy
-from flockwise.store.schema import BY_ROUND, CLIENT_COLUMNS, CLIENTS, COLUMNS, FORMAT
+from flockwise.store.schema import BY_ROUND, CLIENT_COLUMNS, CLIENTS, COLUMNS, FORMAT, TIMES
 from flockwise.store.sealing import Sealer
 from flockwise.store.seals import rows_digest
 
@@ -101,11 +101,12 @@ class RunWriter:
     def commit(
         self, round: int, seconds: float, facts: Mapping[str, float], arrays: Mapping[str, np.ndarray],
         events: Sequence[Event], state: Mapping[str, np.ndarray] | Callable[[], Mapping[str, np.ndarray]],
-        last: bool = False,
+        last: bool = False, times: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
         """Commit a round: its checkpoint first (if one is due), then everything in one transaction.
 
-        `state` may be a function, called only if a checkpoint is due: the arrays can be a gigabyte.
+        `state` may be a function, called only if a checkpoint is due: the arrays can be a gigabyte. `times` are the
+        seconds of the round by who took them.
         """
         name = mark = None
         if last or self.policy.due(round):
@@ -121,7 +122,13 @@ class RunWriter:
             )
             self._ledger.each(
                 "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)",
-                [(round, key, _real(value)) for key, value in facts.items()],
+                [
+                    (round, key, _real(value))
+                    for key, value in (
+                        *facts.items(),
+                        *((TIMES + who, seconds) for who, seconds in (times or {}).items()),
+                    )
+                ],
             )
             held: list[Row] = [
                 (round, key, *kept(array, self._bases.before(key, round)))

@@ -59,6 +59,7 @@ def cfl(
 @strategy(
     "bipartition; the smaller part is set apart", _PAPER,
     start={"split": {"name": "iid", "clients": 20}, "attack": {"name": "label-to", "clients": 6}},
+    warning="an honest minority of another kind is set apart like attackers; use it only where all honest clients are alike",
 )  # fmt: skip
 def byzantine_cfl(
     *, rule: Rule = MEAN, threshold: Threshold = 0.02, decay: Decay = 0.0, eps1: Eps1 = None, eps2: Eps2 = None,

@@ -23,6 +23,7 @@ class Strategy(Piece, Generic[Options]):
     """A strategy by its name; calling it with options gives the method."""
 
     start: Mapping[str, Any] | None = None  # sections of a config that show it at work, for `flockwise new`
+    warning: str = ""  # what who chooses it must know first: a line at the head of `flockwise new`
     rule_sees_all: bool = True  # before flocks are found, the rule is given all replies of a round
 
     @property

@@ -11,7 +11,7 @@ from flockwise import plugins
 from flockwise.config.resolving import method_of
 from flockwise.data import Federation, Shard, load
 from flockwise.errors import ConfigError
-from flockwise.metrics import clients_at_target
+from flockwise.metrics import clients_at_target, pairs_merged
 from flockwise.models import build
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.stages.attribution import OneModel
@@ -53,6 +53,15 @@ class Finished:
         accuracy = self.run.array_at("accuracy", self.last if round is None else round)
         # Stored as float32: 0.99 of 100 samples is 0.9900000095 or just below 0.99.
         return float("nan") if accuracy is None else clients_at_target(accuracy, target - 1e-6)
+
+    def pairs_merged(self) -> float:
+        """Of the pairs of honest clients of different groups that take part, the share in one flock at the end."""
+        flock, apart = (self.run.array_at(name, self.last) for name in ("flock", "apart"))
+        truth = self.run.client_column("truth")
+        if flock is None or apart is None or (truth < 0).any():
+            return float("nan")
+        counted = (flock >= 0) & (apart == 0) & (self.run.client_column("attacker") == 0)
+        return pairs_merged(flock[counted], truth[counted]) if counted.any() else float("nan")
 
     def official(self, model: Vector) -> float:
         """Accuracy of a model on the data set's whole official test part, under its true labels."""

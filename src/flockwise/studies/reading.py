@@ -98,7 +98,12 @@ def measured(finished: Finished, cell: Cell, directory: Path | None) -> dict[str
         found[name] = round(value, 5) if math.isfinite(value) else None
     sent = finished.run.facts.get("bytes")
     found["bytes_sent"] = None if sent is None else float(np.nansum(sent))
+    merged = finished.pairs_merged()
+    found["pairs_merged"] = round(merged, 5) if math.isfinite(merged) else None
     found["seconds"] = round(float(finished.run.seconds.sum()), 3)
+    for who, name in (("clients", "client_seconds"), ("server", "server_seconds")):
+        if who in finished.run.times:
+            found[name] = round(float(np.nansum(finished.run.times[who])), 3)
     return found
 
 

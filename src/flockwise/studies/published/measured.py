@@ -12,6 +12,7 @@ from flockwise.studies.reading import value_of
 from flockwise.studies.results import Result, digest
 
 BySeed = Mapping[int, float]
+_COSTS = ("seconds", "client_seconds", "server_seconds", "bytes_sent")
 
 
 @dataclass(frozen=True)
@@ -72,5 +73,5 @@ def names(cells: Iterable[Cell]) -> list[tuple[str, str]]:
 def _told(result: Result) -> str:
     """All that a run gave but how long it took; of a run with curves these are enough to know it by."""
     curves = {name: curve for name, curve in result.curves.items() if name == "accuracy"}
-    values = {name: value for name, value in result.values.items() if name not in ("seconds", "bytes_sent")}
+    values = {name: value for name, value in result.values.items() if name not in _COSTS}
     return json.dumps([result.seed, curves or values], sort_keys=True)
