@@ -2,11 +2,9 @@
 
 import ast
 import io
-import os
 import pydoc
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import tokenize
@@ -155,32 +153,6 @@ def test_the_run_of_objects_is_the_run_of_its_config(tmp_path: Path) -> None:
     again = fw.run(made.config, out=tmp_path / "config")
     assert made.config == again.config
     assert made.checkpoint()["models"].tobytes() == again.checkpoint()["models"].tobytes()
-
-
-NEW = '''
-from flockwise.stages import Method, average, chain, train
-from flockwise.strategies.strategy import MEAN, strategy
-
-
-@strategy("a strategy that came as one file")
-def brand_new() -> Method:
-    """FedAvg under another name."""
-    return Method(chain(train(), average(MEAN)))
-'''
-
-
-def test_a_new_strategy_is_one_file(tmp_path: Path) -> None:
-    shutil.copytree(SOURCE, tmp_path / "flockwise")
-    (tmp_path / "flockwise" / "strategies" / "brand_new.py").write_text(NEW)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    for command in (
-        ["-m", "flockwise", "list", "strategies"],
-        ["-c", "import flockwise as fw; print(fw.strategies.brand_new(), fw.strategies.__all__)"],
-    ):
-        done = subprocess.run(
-            [sys.executable, *command], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0 and "brand" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ For type checkers and editors `make docs` writes the names of all files into `__
 
 from flockwise.similarity.evidence import Evidence
 from flockwise.similarity.measure import SIMILARITIES, Measure, as_measure, similarity
-from flockwise.similarity.table import Table
+from flockwise.similarity.table import ClientTable
 
-__all__ = ["SIMILARITIES", "Evidence", "Measure", "Table", "as_measure", "similarity"]
+__all__ = ["SIMILARITIES", "ClientTable", "Evidence", "Measure", "as_measure", "similarity"]
 __all__ += [piece.function.__name__ for piece in SIMILARITIES.values()]

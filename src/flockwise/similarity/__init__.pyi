@@ -7,5 +7,5 @@ from flockwise.similarity.measure import as_measure as as_measure
 from flockwise.similarity.measure import similarity as similarity
 from flockwise.similarity.minkowski import l1 as l1
 from flockwise.similarity.minkowski import l2 as l2
-from flockwise.similarity.table import Table as Table
+from flockwise.similarity.table import ClientTable as ClientTable
 from flockwise.similarity.trusted import trusted as trusted
