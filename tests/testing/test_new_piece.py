@@ -106,6 +106,8 @@ FILES = {
     "strategies/brand_new.py": STRATEGY,
 }  # fmt: skip
 BATTERIES = """
+import inspect
+
 from flockwise.testing import AggregatorBattery, AttackBattery, ClustererBattery, SimilarityBattery, SplitBattery
 
 NEW = ("whisper", "near_enough", "placebo", "largest_gap", "midrange")
@@ -113,7 +115,8 @@ kinds = (AggregatorBattery, AttackBattery, ClustererBattery, SimilarityBattery, 
 for battery in [battery for kind in kinds for battery in kind.each()]:
     for name in dir(battery):
         if name.startswith("test_") and battery.__name__.endswith(NEW):
-            getattr(battery(), name)()
+            if len(inspect.signature(getattr(battery, name)).parameters) == 1:  # pytest gives the others their values
+                getattr(battery(), name)()
             print(battery.__name__, name)
 """
 
@@ -220,6 +223,8 @@ def test_the_schema_knows_it_and_its_options(package: Path) -> None:
 
 
 def test_it_is_a_name_of_its_package_for_tab_completion(package: Path) -> None:
-    code = "import flockwise as fw; print(fw.models.__all__, fw.similarity.__all__, fw.aggregation.__all__, fw.strategies.__all__)"
-    told = python(package, "-c", code)
+    parts = ("models", "similarity", "aggregation", "strategies")
+    told = python(
+        package, "-c", f"import flockwise as fw; print({', '.join(f'fw.{part}.__all__' for part in parts)})"
+    )
     assert all(f"'{name}'" in told for name in ("constant", "largest_gap", "midrange", "brand_new"))
