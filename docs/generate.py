@@ -1,25 +1,41 @@
 """Write what of docs/ is made from the code: `make docs`. `--check` only says what is out of date."""
 
+import ast
 import json
 import sys
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import api_reference
 
+from flockwise.aggregation import PRE_AGGREGATIONS, RULES
+from flockwise.attacks import ATTACKS
 from flockwise.cli.pieces import KINDS, parameters, summaries
+from flockwise.clustering import CLUSTERERS
 from flockwise.config import schema
 from flockwise.config.template import described
+from flockwise.models import MODELS
 from flockwise.numbers import NUMBERS
 from flockwise.papers import NAMES, publication
+from flockwise.registry import Registry
+from flockwise.schedules import SCHEDULES
+from flockwise.similarity import SIMILARITIES
+from flockwise.splits import SPLITS
 from flockwise.strategies import STRATEGIES
 from flockwise.studies.published.overview import headlines, overview
 from flockwise.studies.published.page import write_page
 from flockwise.studies.published.publication import Publication
+from flockwise.tasks import TASKS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+SOURCE = ROOT / "src" / "flockwise"
+FOLDERS: dict[str, list[Registry[Any]]] = {  # of pieces; a file in them is all it takes to add one
+    "aggregation": [RULES, PRE_AGGREGATIONS], "attacks": [ATTACKS], "clustering": [CLUSTERERS], "models": [MODELS],
+    "schedules": [SCHEDULES], "similarity": [SIMILARITIES], "splits": [SPLITS], "strategies": [STRATEGIES], "tasks": [TASKS],
+}  # fmt: skip
 BLOCK = "<!-- what the papers say -->"
 
 
@@ -36,7 +52,7 @@ def pages() -> dict[Path, str]:
         HERE / "architecture.md": _architecture(),
         HERE / "studies.md": _studies(),
         HERE / "vocabulary.md": _vocabulary(),
-        ROOT / "src" / "flockwise" / "strategies" / "__init__.pyi": _strategy_names(),
+        **{SOURCE / package / "__init__.pyi": _names(package) for package in FOLDERS},
         **_papers(papers),
         readme: "\n".join([before + BLOCK, *headlines(papers), BLOCK + after]),
     }
@@ -55,6 +71,11 @@ def _pieces() -> str:
     for name, strategy in STRATEGIES.items():
         paper = f" ({strategy.paper})" if strategy.paper else ""
         lines.append(f"## {name}\n\n{strategy.summary}{paper}.\n")
+        if (HERE / "methods" / f"{name}.md").is_file():
+            lines.append(f"[More of it](methods/{name}.md).\n")
+        else:  # what its file says has to do
+            told = (sys.modules[strategy.function.__module__].__doc__ or "").strip()
+            lines.append(f"```text\n{told}\n```\n")
         rows = described(strategy.options)
         if rows:
             lines += ["| option | default | what it is for |", "|---|---|---|"]
@@ -85,7 +106,7 @@ def _extending() -> str:
 
 
 def _architecture() -> str:
-    """The page with the layers that the import test holds the code to, what each part says it is, and the code in numbers."""
+    """The page with the layers that the import test holds the code to, what each part says it is, and the numbers."""
     sys.path.insert(0, str(ROOT))
     from tests.test_imports import LAYERS
 
@@ -115,14 +136,17 @@ def _vocabulary() -> str:
     return "<!-- numbers -->".join([before, "\n" + "\n".join(lines) + "\n", after])
 
 
-def _strategy_names() -> str:
-    """The strategies as names of their package, for type checkers: at runtime they are found, not listed."""
-    home = "flockwise.strategies.strategy"
-    names = dict.fromkeys(("MEAN", "STRATEGIES", "Strategy", "find_strategy", "strategy"), home)
-    names |= {"Method": "flockwise.stages.method"}
-    names |= {piece.function.__name__: piece.function.__module__ for piece in STRATEGIES.values()}
-    lines = [f"from {home} import {name} as {name}" for name, home in names.items()]
-    return "\n".join(sorted(lines)) + "\n"
+def _names(package: str) -> str:
+    """All names of a folder of pieces, for type checkers: at runtime the pieces are found, not listed."""
+    tree = ast.parse((SOURCE / package / "__init__.py").read_text())
+    names = {
+        alias.name: str(node.module)
+        for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }  # fmt: skip
+    for registry in FOLDERS[package]:
+        names |= {piece.function.__name__: piece.function.__module__ for piece in registry.values()}
+    ordered = sorted(names, key=lambda name: (names[name], not name.isupper(), name[0].islower(), name))
+    return "".join(f"from {names[name]} import {name} as {name}\n" for name in ordered)
 
 
 def _studies() -> str:

@@ -2,19 +2,31 @@
 
 import ast
 import io
-import os
 import pydoc
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import tokenize
+import tomllib
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 import flockwise
+from flockwise import (
+    aggregation,
+    attacks,
+    clustering,
+    models,
+    schedules,
+    similarity,
+    splits,
+    strategies,
+    tasks,
+)
 from flockwise.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
@@ -143,35 +155,26 @@ def test_the_run_of_objects_is_the_run_of_its_config(tmp_path: Path) -> None:
     assert made.checkpoint()["models"].tobytes() == again.checkpoint()["models"].tobytes()
 
 
-NEW = '''
-from flockwise.stages import Method, average, chain, train
-from flockwise.strategies.strategy import MEAN, strategy
-
-
-@strategy("a strategy that came as one file")
-def brand_new() -> Method:
-    """FedAvg under another name."""
-    return Method(chain(train(), average(MEAN)))
-'''
-
-
-def test_a_new_strategy_is_one_file(tmp_path: Path) -> None:
-    shutil.copytree(SOURCE, tmp_path / "flockwise")
-    (tmp_path / "flockwise" / "strategies" / "brand_new.py").write_text(NEW)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    for command in (
-        ["-m", "flockwise", "list", "strategies"],
-        ["-c", "import flockwise as fw; print(fw.strategies.brand_new(), fw.strategies.__all__)"],
-    ):
-        done = subprocess.run(
-            [sys.executable, *command], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0 and "brand" in done.stdout, done.stderr
-
-
-def test_type_checkers_see_every_strategy() -> None:
-    text = (SOURCE / "strategies" / "__init__.pyi").read_text()
-    for piece in STRATEGIES.values():
+@pytest.mark.parametrize(
+    ("folder", "registries"),
+    [
+        (aggregation, [aggregation.RULES, aggregation.PRE_AGGREGATIONS]), (attacks, [attacks.ATTACKS]),
+        (clustering, [clustering.CLUSTERERS]), (models, [models.MODELS]), (schedules, [schedules.SCHEDULES]),
+        (similarity, [similarity.SIMILARITIES]), (splits, [splits.SPLITS]), (strategies, [strategies.STRATEGIES]),
+        (tasks, [tasks.TASKS]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)  # fmt: skip
+def test_type_checkers_and_tab_completion_see_every_piece(folder: ModuleType, registries: list[Any]) -> None:
+    text = (Path(str(folder.__file__)).parent / "__init__.pyi").read_text()
+    for piece in [piece for registry in registries for piece in registry.values()]:
         name = piece.function.__name__
         assert f"from {piece.function.__module__} import {name} as {name}\n" in text, "run `make docs`"
-    assert set(flockwise.strategies.__all__) == set(re.findall(r" as (\w+)$", text, flags=re.MULTILINE))
+        assert name in folder.__all__ and callable(getattr(folder, name))
+    assert set(folder.__all__) == set(re.findall(r" as (\w+)$", text, flags=re.MULTILINE))
+
+
+def test_the_ten_lines_are_type_checked_by_make_check() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]
+    assert {"examples/ten_lines.py", "src/flockwise"} <= set(settings["files"])
+    assert "/mypy\n" in (ROOT / "Makefile").read_text(), "without arguments, or the files above do not count"

@@ -26,7 +26,9 @@ def named() -> list[str]:
 def carries(value: Any) -> bool:
     if isinstance(value, Replies | Batch):
         return True
-    return isinstance(value, np.ndarray) and value.shape == (CLIENTS, PARAMETERS) and value.dtype == np.float32
+    return (
+        isinstance(value, np.ndarray) and value.shape == (CLIENTS, PARAMETERS) and value.dtype == np.float32
+    )
 
 
 def passed(tmp_path: Path) -> set[str]:
@@ -44,7 +46,9 @@ def passed(tmp_path: Path) -> set[str]:
     before = sys.getprofile()
     sys.setprofile(notice)
     try:
-        fw.run(fw.fedavg(), clients, model=fw.models.softmax, rounds=1, engine=fw.Local(1), out=tmp_path / "run")
+        fw.run(
+            fw.fedavg(), clients, model=fw.models.softmax, rounds=1, engine=fw.Local(1), out=tmp_path / "run"
+        )
     finally:
         sys.setprofile(before)
     return seen

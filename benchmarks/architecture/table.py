@@ -2,7 +2,7 @@
 
     python benchmarks/architecture/table.py [--write docs/architecture.md]
 
-Our counts are rounded (files to ten, lines to a thousand, lines of a file to ten, tests to code to a twentieth): `make docs`
+Our counts are rounded (files to ten, lines to a thousand, lines of a file to ten, shares to five percent): `make docs`
 writes the table, and a page that every commit changes would be looked at by nobody. Lines are lines of the file, blank ones and comments included; empty files are not counted. A function's length runs
 from `def` to its last line. Typed is the annotated share of arguments (without self and cls) and returns. A part is a
 first-level module or folder of the package; it counts if it sits in a cycle of imports that run when it is imported,
@@ -81,12 +81,17 @@ def _sizes(code: dict[Path, str]) -> str:
     places = [place for node, method in functions for place in _annotations(node, method)]
     return (
         f"{_tens(len(lines))} / {sum(lines) / 1000:.0f}k | {_tens(median(lines))} / {_tens(_p90(lines))} / {_tens(max(lines))} "
-        f"| {median(lengths):g} / {_p90(lengths)} | {100 * sum(places) / len(places):.0f} %"
+        f"| {median(lengths):g} / {_p90(lengths)} | {_fives(100 * sum(places) / len(places))} %"
     )
 
 
 def _tens(value: float) -> int:
     return round(value / 10) * 10
+
+
+def _fives(percent: float) -> int:
+    """Down to five: 100 is said of all of them only."""
+    return int(percent // 5) * 5
 
 
 def _p90(values: list[int]) -> int:

@@ -69,6 +69,7 @@ class Reply:
     samples: int
     chosen: int = 0  # which of its task's models it trained
     loss: float = float("nan")  # its training loss in the last epoch
+    # What the connection tells, not the client: where the reply comes from, at which hour, of whom. None: not known.
     address: str | None = None
     hour: float | None = None
     user: int | None = None

@@ -102,15 +102,6 @@ class Registry(Mapping[str, P], Generic[P]):
     def __len__(self) -> int:
         return len(self._all())
 
-    def exported(self, name: str) -> Any:
-        """A piece by the name of its function, for a package's `__getattr__`: one that it does not import itself."""
-        folder = sys.modules[self._package]
-        if not name.startswith("_"):
-            self._all()
-        if name not in vars(folder):
-            raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
-        return vars(folder)[name]
-
     def _all(self) -> dict[str, P]:
         if not self._looked:
             self._looked = True

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 import flockwise as fw
 from flockwise.cli.app import app
-from flockwise.cli.logs import Told
+from flockwise.cli.logs import Follower
 
 from ..runs.small import with_changes
 
@@ -39,7 +39,7 @@ def test_rounds_events_and_states_are_lines_of_json(tmp_path: Path) -> None:
 
 def test_following_tells_only_what_is_new(tmp_path: Path) -> None:
     fw.run(with_changes(), out=tmp_path / "run", rounds=2)
-    told = Told()
+    told = Follower()
     assert [line["round"] for line in told.news(tmp_path / "run") if line["type"] == "round"] == [1, 2]
     assert list(told.news(tmp_path / "run")) == []
     fw.resume(tmp_path / "run", rounds=4)

@@ -10,7 +10,7 @@ pytest.importorskip("flwr", reason="needs flockwise[flower]")
 from flwr.app import Array, ArrayRecord
 
 from flockwise.errors import InputError
-from flockwise.flower.records import Layout, as_score, read_array
+from flockwise.flower.records import RecordLayout, as_score, read_array
 from flockwise.models.initial_models import initial_models
 from flockwise.rng import generator
 
@@ -32,7 +32,7 @@ def test_a_record_comes_back_with_its_names_shapes_dtypes_and_values(shapes, see
     }
     arrays["last"] = np.array([1.5, -2.0], dtype=np.float32)
     record = ArrayRecord({name: Array(np.asarray(array)) for name, array in arrays.items()})
-    layout = Layout.of(record)
+    layout = RecordLayout.of(record)
     vector = layout.vector(record)
     assert vector.dtype == np.float32 and vector.shape == (layout.size,)
     back = layout.record(vector)
@@ -44,7 +44,7 @@ def test_a_record_comes_back_with_its_names_shapes_dtypes_and_values(shapes, see
 
 def test_weight_and_bias_are_one_layer_and_running_statistics_each_one():
     names = ["a.weight", "a.bias", "bn.weight", "bn.running_mean", "0", "1"]
-    layout = Layout.of(ArrayRecord({name: Array(np.zeros(2, np.float32)) for name in names}))
+    layout = RecordLayout.of(ArrayRecord({name: Array(np.zeros(2, np.float32)) for name in names}))
     assert layout.layers == ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12))
 
 
@@ -68,14 +68,14 @@ def test_no_bytes_are_read_as_an_array_that_is_not_one(junk):
 
 def test_what_cannot_be_trained_is_refused():
     with pytest.raises(InputError, match="nothing to train"):
-        Layout.of(ArrayRecord([np.zeros(3, dtype=np.int64)]))
+        RecordLayout.of(ArrayRecord([np.zeros(3, dtype=np.int64)]))
     with pytest.raises(InputError, match="only numbers"):
-        Layout.of(ArrayRecord([np.array(["a", "b"])]))
+        RecordLayout.of(ArrayRecord([np.array(["a", "b"])]))
 
 
 @pytest.mark.parametrize("first", [np.zeros(6), np.arange(6.0)])
 def test_beginnings_differ_and_repeat(first):
-    layout = Layout.of(ArrayRecord([first.reshape(2, 3)]))
+    layout = RecordLayout.of(ArrayRecord([first.reshape(2, 3)]))
     start = first.astype(np.float32)
     one, other = (list(initial_models(layout.entries, start, 3, generator(1, "x"))) for _ in range(2))
     assert len({model.tobytes() for model in one}) == 3

@@ -118,6 +118,47 @@ def test_an_old_run_forks(old: Path, tmp_path: Path) -> None:
     assert forked.config["aggregation"]["name"] == "median"
 
 
+LATER = ("0.2", "format-3")  # run directories with the commit that made them (record_runs.py)
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_run_of_each_later_format_opens_and_reports(name: str, old: Path, tmp_path: Path) -> None:
+    run = flockwise.open_run(old / f"{name}-finished")
+    assert (run.state, run.about["format"]) == ("finished", {"0.2": "2", "format-3": "3"}[name])
+    assert digests(run.path) == known(HERE / "runs" / f"{name}.json")["digests"]
+    assert "golden" in run.report(tmp_path / "report.html").read_text()
+    assert run.model(client=0) is not None
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_stopped_run_of_each_later_format_resumes_to_the_same_bits(name: str, old: Path) -> None:
+    assert flockwise.open_run(old / f"{name}-stopped").rounds.tolist() == [1, 2, 3, 4, 5]
+    flockwise.resume(old / f"{name}-stopped")
+    found, recorded = digests(old / f"{name}-stopped"), known(HERE / "runs" / f"{name}.json")
+    if machine() == recorded["machine"]:
+        assert found == recorded["digests"]
+    assert found["labels"] == recorded["digests"]["labels"]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("0.2", ["strategy.clustering=louvain"]),
+        ("0.2", ["strategy.name=flic"]),
+        ("format-3", ["strategy.flocks.name=fl-hc", "strategy.flocks.rounds_before=4"]),
+        ("format-3", ["aggregation.name=median"]),
+    ],
+)
+def test_a_run_of_each_later_format_forks(name: str, changes: list[str], old: Path, tmp_path: Path) -> None:
+    forked = flockwise.fork(old / f"{name}-finished", 4, ["rounds=6", *changes], out=tmp_path / "fork")
+    assert (forked.state, forked.rounds.tolist()) == ("finished", [1, 2, 3, 4, 5, 6])
+
+
+def test_a_run_directory_names_the_commit_that_made_it() -> None:
+    for name in LATER:
+        assert len(known(HERE / "runs" / f"{name}.json")["commit"]) >= 7
+
+
 def test_counting_all_honest_clients_changed_facts_alone() -> None:
     for name, now in known(HERE / "bits-honest.json")["runs"].items():
         before = known(HERE / "bits.json")["runs"][name]

@@ -5,8 +5,8 @@ import pytest
 
 from flockwise.errors import InputError
 from flockwise.server import Server
-from flockwise.stages.schedule import FOUND
 from flockwise.stages.state import FREE, UNPLACED, State
+from flockwise.stages.timing import FOUND
 from flockwise.strategies import STRATEGIES
 from flockwise.testing.fakes import FakeEngine, goals_of, round_of
 from tests.server.methods import make_server

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flockwise.similarity import Evidence, Table
+from flockwise.similarity import ClientTable, Evidence
 
 CLIENTS = 6
 
@@ -18,7 +18,7 @@ def same(one, other):
 
 
 def fresh():
-    return Table(
+    return ClientTable(
         {
             "rows": np.zeros((CLIENTS, 3), np.float32),
             "round": np.full(CLIENTS, -1),

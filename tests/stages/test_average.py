@@ -4,7 +4,7 @@ import pytest
 from flockwise.aggregation import mean
 from flockwise.aggregation.rule import Rule, as_rule
 from flockwise.stages import average, average_groups, one_model_goes_on
-from flockwise.stages.schedule import FOUND, Looked
+from flockwise.stages.timing import FOUND, Looked
 from tests.stages.states import a_round, after, batch, state
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from flockwise.clustering import agglomerative, louvain
 from flockwise.similarity import SIMILARITIES
-from flockwise.stages import Bipartition, Clustered
+from flockwise.stages import Clustered, SplitInTwo
 from flockwise.stages.grouping import as_kind
 from tests.stages.states import a_round, flocks_of_updates, known, state
 
@@ -44,19 +44,19 @@ def test_flocks_no_further_apart_than_noise_are_not_kept():
 @pytest.mark.parametrize("count", [0, 1])
 def test_nobody_and_one_client_are_one_flock_at_most(count):
     rows = np.zeros((count, 4), np.float32)
-    for grouping in (Bipartition(), Clustered(SIMILARITIES["cosine"], clustered, "similarity")):
+    for grouping in (SplitInTwo(), Clustered(SIMILARITIES["cosine"], clustered, "similarity")):
         assert grouping.find(known(rows), ROUND).flocks == count
 
 
 def test_a_bipartition_splits_only_below_its_threshold():
     rows = np.array([[1, 0.1], [1, 0.2], [-1, 0.1], [-1, 0.3]])
-    found = Bipartition(threshold=0.02).find(known(rows), ROUND)
+    found = SplitInTwo(threshold=0.02).find(known(rows), ROUND)
     assert found.labels.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
-    assert Bipartition(threshold=-0.999).find(known(rows), ROUND).flocks == 1
+    assert SplitInTwo(threshold=-0.999).find(known(rows), ROUND).flocks == 1
 
 
 def test_the_threshold_falls_with_time():
-    grouping = Bipartition(threshold=0.1, decay=1.0)
+    grouping = SplitInTwo(threshold=0.1, decay=1.0)
     rows = np.array([[1.0, 0.0], [0.05, 1.0]])
     assert grouping.find(known(rows), ROUND).flocks == 2
     late = grouping.find(known(rows), LATE)
@@ -65,10 +65,10 @@ def test_the_threshold_falls_with_time():
 
 def test_the_stationarity_gate_looks_at_the_norm_of_the_mean_not_at_the_mean_of_norms():
     opposite = np.array([[5.0, 0.1], [5.0, 0.0], [-5.0, 0.1], [-5.0, 0.0]])
-    assert Bipartition(eps1=0.4, eps2=1.6).find(known(opposite), ROUND).flocks == 2
-    assert Bipartition(eps1=0.4, eps2=6.0).find(known(opposite), ROUND).flocks == 1
+    assert SplitInTwo(eps1=0.4, eps2=1.6).find(known(opposite), ROUND).flocks == 2
+    assert SplitInTwo(eps1=0.4, eps2=6.0).find(known(opposite), ROUND).flocks == 1
     moving = opposite + np.array([0.0, 3.0])
-    assert Bipartition(threshold=0.5, eps1=0.4, eps2=1.6).find(known(moving), ROUND).flocks == 1
+    assert SplitInTwo(threshold=0.5, eps1=0.4, eps2=1.6).find(known(moving), ROUND).flocks == 1
 
 
 def test_flocks_asked_for_by_number_stand_however_mixed():
@@ -84,6 +84,6 @@ def test_a_bipartition_goes_by_the_similarity_it_is_given():
     rows, truth = flocks_of_updates([4, 4])
     near = SIMILARITIES["l2"]
     square = as_kind(known(rows).compare(near), near, "similarity", 2.0)
-    found = Bipartition(threshold=1.0, measure=near, power=2.0).find(known(rows), ROUND)
+    found = SplitInTwo(threshold=1.0, measure=near, power=2.0).find(known(rows), ROUND)
     assert np.allclose(found.square, square)
     assert found.labels.tolist() == truth.tolist()

@@ -9,8 +9,8 @@ import pytest
 import flockwise as fw
 from flockwise.messages import Event, Plan, Replies, Scores, bound
 from flockwise.server import Server
-from flockwise.stages.schedule import FOUND, Looked
 from flockwise.stages.state import FREE, QUARANTINED
+from flockwise.stages.timing import FOUND, Looked
 
 CLIENTS = 20
 

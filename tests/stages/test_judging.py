@@ -5,7 +5,7 @@ import numpy as np
 from flockwise.messages import ROOT
 from flockwise.stages import QUARANTINED, UNPLACED, judge_flocks
 from flockwise.stages.judging import Judge, witnesses
-from flockwise.stages.schedule import FOUND, Looked
+from flockwise.stages.timing import FOUND, Looked
 from tests.stages.states import a_round, after, asked, batch, scored, state
 
 

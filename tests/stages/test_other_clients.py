@@ -9,8 +9,8 @@ from flockwise.errors import InputError
 from flockwise.similarity import Evidence
 from flockwise.stages.evidence import _UPDATES
 from flockwise.stages.other_clients import for_clients
-from flockwise.stages.schedule import FOUND, Looked
 from flockwise.stages.state import CONFIRMED, FREE, SLOTS, UNPLACED, Slot, State, first_state
+from flockwise.stages.timing import FOUND, Looked
 from flockwise.stages.train import HEARD, Heard
 
 

@@ -9,7 +9,7 @@ import pytest
 from flockwise.messages import Scores
 from flockwise.stages import UNPLACED, place
 from flockwise.stages.attribution import BLIND
-from flockwise.stages.schedule import FOUND, Looked
+from flockwise.stages.timing import FOUND, Looked
 from flockwise.stages.train import HEARD, Heard
 from tests.stages.states import a_round, after, asked, scored, state
 

@@ -11,6 +11,7 @@ from flockwise.stages import (
     Every,
     Found,
     Known,
+    SplitInTwo,
     WhenStable,
     all_go_on,
     find_flocks,
@@ -20,7 +21,8 @@ from flockwise.stages import (
     split_flocks,
     this_round,
 )
-from flockwise.stages.schedule import FOUND, LOOKED
+from flockwise.stages.evidence import OfUpdates
+from flockwise.stages.timing import FOUND, LOOKED
 from tests.stages.states import a_round, after, batch, state
 
 
@@ -67,7 +69,7 @@ def test_one_flock_leaves_nobody_without_one_and_is_told_when_it_is_the_last_loo
     assert after(find_flocks(this_round, Answer((0, 0, 0, 0))), begun).events == (), "it is looked for again"
 
 
-def test_a_schedule_that_waits_looks_and_does_not_act():
+def test_a_timing_that_waits_looks_and_does_not_act():
     begun = a_round(state([0] * 4, round=1), replies([0, 1, 2, 3]))
     done = after(find_flocks(this_round, Answer((0, 1, 0, 1)), WhenStable(patience=2)), begun)
     assert done.state.labels.tolist() == [0] * 4 and FOUND.get(done.state) is None
@@ -130,3 +132,45 @@ def test_a_majority_is_not_set_apart_split_after_split() -> None:
     one_less = replace(half, apart=np.array([FREE] * 6 + [QUARANTINED] * 2, dtype=np.int8))
     done = after(stage, a_round(one_less, replies([0, 1, 2, 3, 4])))
     assert int((done.state.apart == QUARANTINED).sum()) == 4, "half of all clients is no majority"
+
+
+@dataclass(frozen=True)
+class Calls:
+    """A grouping that finds nothing, each time by another call, under a name of its own for the number."""
+
+    calls: tuple[float | None, ...]
+
+    def find(self, known: Known, round) -> Found:
+        call = self.calls[int(round.state.labels[known.clients[0]])]
+        facts = {"nearness": 1.0 if call is None else call, f"flock {known.clients[0]}": 1.0}
+        return Found(known.clients, np.zeros(len(known.clients), np.int64), facts=facts, call=call)
+
+
+def test_of_several_flocks_the_facts_of_the_closest_call_are_recorded_whatever_they_are_called():
+    begun = a_round(state([0, 1, 2]), replies([0, 1, 2]))
+    done = after(split_flocks(this_round, Calls((0.5, 0.2, 0.3)), all_go_on), begun)
+    assert done.facts == {"nearness": 0.2, "flock 0": 1.0, "flock 1": 1.0}
+    without = after(split_flocks(this_round, Calls((None, None, None)), all_go_on), begun)
+    assert without.facts == {"nearness": 1.0, "flock 0": 1.0, "flock 1": 1.0, "flock 2": 1.0}
+
+
+@dataclass(frozen=True)
+class Own:
+    """Evidence of a user's: it says nothing of sketches."""
+
+    needs: frozenset = frozenset()
+
+    def known(self, round) -> Known:
+        return this_round.known(round)
+
+
+@dataclass(frozen=True)
+class OwnOfUpdates(Own, OfUpdates):
+    """Evidence of a user's that is made of updates."""
+
+
+def test_who_says_nothing_of_sketches_is_never_given_any():
+    answer, split = Answer((0, 1)), SplitInTwo()
+    assert not find_flocks(Own(), answer).compares and not find_flocks(Own(), answer).exact
+    assert find_flocks(OwnOfUpdates(), answer).exact == "Answer needs whole updates"
+    assert find_flocks(OwnOfUpdates(), split).compares and not find_flocks(OwnOfUpdates(), split).exact

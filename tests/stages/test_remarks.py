@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import flockwise as fw
-from flockwise.stages.schedule import FOUND, LOOKED, Looked, WhenStable, once
 from flockwise.stages.state import first_state
+from flockwise.stages.timing import FOUND, LOOKED, Looked, WhenStable, once
 from flockwise.store import open_run
 
 from ..runs.small import with_changes

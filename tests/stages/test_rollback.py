@@ -4,7 +4,7 @@ import numpy as np
 
 from flockwise.stages import keep_snapshots
 from flockwise.stages.rollback import _SNAPSHOTS, MOST
-from flockwise.stages.schedule import FOUND, Looked
+from flockwise.stages.timing import FOUND, Looked
 from tests.stages.states import a_round, after, batch, state
 
 REPLIES = batch([0], np.zeros((1, 3)))

@@ -7,9 +7,9 @@ from tests.strategies.playing import BASE, play
 import flockwise
 from flockwise.messages import Scores
 from flockwise.stages.reconsider import loss_distances, loss_matrix, reconsider
-from flockwise.stages.schedule import Every
 from flockwise.stages.stage import Admitted, Round
 from flockwise.stages.state import State
+from flockwise.stages.timing import Every
 
 TURNED = {"name": "rotation", "clients": 12, "groups": 2}
 SOON = {"name": "feddrift", "every": 3}

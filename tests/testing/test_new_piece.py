@@ -64,33 +64,77 @@ def constant(input_shape, classes):
     """The least there is to learn."""
     return nn.Sequential(nn.Flatten(), nn.Linear(input_shape[0] * input_shape[1] * input_shape[2], classes))
 '''
-BATTERIES = """
-from flockwise.testing import AttackBattery, ClustererBattery, SplitBattery
+SIMILARITY = '''
+import numpy as np
 
-for battery in [*AttackBattery.each(), *ClustererBattery.each(), *SplitBattery.each()]:
+from flockwise.similarity.measure import similarity
+
+
+@similarity("the largest difference in any coordinate", kind="distance")
+def largest_gap(rows: np.ndarray) -> np.ndarray:
+    """Chebyshev's distance."""
+    return np.abs(rows[:, None] - rows[None]).max(axis=2).astype(np.float64)
+'''
+RULE = '''
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from flockwise.aggregation.rule import rule
+
+
+@rule("halfway between the least and the most", example={"low": 0.5})
+def midrange(updates: np.ndarray, low: Annotated[float, Field(ge=0, le=1), "share of the least"] = 0.5) -> np.ndarray:
+    """Of every coordinate."""
+    return (low * updates.min(axis=0) + (1 - low) * updates.max(axis=0)).astype(np.float32)
+'''
+STRATEGY = '''"""FedAvg under another name, which assumes nothing."""
+
+from flockwise.stages import Method, average, chain, train
+from flockwise.strategies.strategy import MEAN, strategy
+
+
+@strategy("a strategy that came as one file")
+def brand_new(*, pace: int = 3) -> Method:
+    """FedAvg."""
+    return Method(chain(train(), average(MEAN)))
+'''
+FILES = {
+    "aggregation/midrange.py": RULE, "attacks/whisper.py": ATTACK, "clustering/near_enough.py": CLUSTERER,
+    "models/constant.py": MODEL, "similarity/largest_gap.py": SIMILARITY, "splits/placebo.py": SPLIT,
+    "strategies/brand_new.py": STRATEGY,
+}  # fmt: skip
+BATTERIES = """
+import inspect
+
+from flockwise.testing import AggregatorBattery, AttackBattery, ClustererBattery, SimilarityBattery, SplitBattery
+
+NEW = ("whisper", "near_enough", "placebo", "largest_gap", "midrange")
+kinds = (AggregatorBattery, AttackBattery, ClustererBattery, SimilarityBattery, SplitBattery)
+for battery in [battery for kind in kinds for battery in kind.each()]:
     for name in dir(battery):
-        if name.startswith("test_") and battery.__name__.endswith(("whisper", "near_enough", "placebo")):
-            getattr(battery(), name)()
+        if name.startswith("test_") and battery.__name__.endswith(NEW):
+            if len(inspect.signature(getattr(battery, name)).parameters) == 1:  # pytest gives the others their values
+                getattr(battery(), name)()
             print(battery.__name__, name)
 """
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package with four new files, and nothing else changed."""
+    """A copy of the package with one new file of each kind, and nothing else changed."""
     root = tmp_path_factory.mktemp("copy")
     source = Path(flockwise.__file__).parent
     shutil.copytree(source, root / "flockwise", ignore=shutil.ignore_patterns("__pycache__"))
-    (root / "flockwise" / "attacks" / "whisper.py").write_text(ATTACK)
-    (root / "flockwise" / "clustering" / "near_enough.py").write_text(CLUSTERER)
-    (root / "flockwise" / "splits" / "placebo.py").write_text(SPLIT)
-    (root / "flockwise" / "models" / "constant.py").write_text(MODEL)
+    for place, text in FILES.items():
+        (root / "flockwise" / place).write_text(text)
     return root
 
 
-def python(package: Path, *arguments: str) -> str:
+def python(package: Path, *arguments: str, given: str = "") -> str:
     done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, cwd=package,
+        [sys.executable, *arguments], capture_output=True, text=True, cwd=package, input=given,
         env={**os.environ, "PYTHONPATH": str(package)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -104,6 +148,9 @@ def python(package: Path, *arguments: str) -> str:
         ("clusterers", "near-enough", "Clients nearer to each other than a distance are one flock."),
         ("splits", "placebo", "two groups of clients that are no different"),
         ("models", "constant", "one number for each class, whatever the image"),
+        ("similarities", "largest-gap", "the largest difference in any coordinate"),
+        ("aggregators", "midrange", "halfway between the least and the most"),
+        ("strategies", "brand-new", "a strategy that came as one file"),
     ],
 )
 def test_it_is_listed(package: Path, kind: str, name: str, summary: str) -> None:
@@ -135,5 +182,49 @@ print(flockwise.models.constant((1, 2, 2), 2)[1])
 
 def test_it_is_tested_by_the_shipped_batteries(package: Path) -> None:
     told = python(package, "-c", BATTERIES)
-    for battery in ("AttackBattery_whisper", "ClustererBattery_near_enough", "SplitBattery_placebo"):
+    for battery in (
+        "AttackBattery_whisper", "ClustererBattery_near_enough", "SplitBattery_placebo",
+        "SimilarityBattery_largest_gap", "AggregatorBattery_midrange",
+    ):  # fmt: skip
         assert told.count(battery) >= 3
+
+
+SCHEMA = """
+import json, sys
+from jsonschema import Draft202012Validator
+from flockwise.config import parse_config, schema
+
+known = Draft202012Validator(schema())
+for content in json.load(sys.stdin):
+    print(json.dumps([known.is_valid(content), known.is_valid(parse_config(content).written())]))
+"""
+GOOD = [
+    {"attack": {"name": "whisper", "by": 2.0, "clients": 2}}, {"split": {"name": "placebo", "clients": 5}},
+    {"model": {"name": "constant"}}, {"aggregation": {"name": "midrange", "low": 0.1}},
+    {"strategy": {"name": "brand-new", "pace": 4}}, {"strategy": {"name": "custom", "similarity": "largest-gap"}},
+    {"strategy": {"name": "custom", "clustering": "near-enough", "clustering_parameters": {"reach": 2.0}}},
+    {"strategy": {"name": "fedper", "flocks": {"name": "brand-new", "pace": 2}}, "model": {"name": "mlp"}},
+]  # fmt: skip
+BAD = [
+    {"attack": {"name": "whisper", "by": -2.0, "clients": 2}}, {"split": {"name": "placebo", "kinds": 5}},
+    {"model": {"name": "constant", "wide": 3}}, {"aggregation": {"name": "midrange", "low": 7.0}},
+    {"strategy": {"name": "brand-new", "pace": "slow"}},
+    {"strategy": {"name": "custom", "clustering": "near-enough", "clustering_parameters": {"rich": 2.0}}},
+    {"strategy": {"name": "fedper", "flocks": {"name": "brand-new", "warmup": 2}}},
+]  # fmt: skip
+
+
+def test_the_schema_knows_it_and_its_options(package: Path) -> None:
+    told = python(package, "-c", SCHEMA, given=json.dumps(GOOD)).split("\n")[:-1]
+    assert [json.loads(line) for line in told] == [[True, True]] * len(GOOD)
+    only = SCHEMA.replace(", known.is_valid(parse_config(content).written())", "")
+    told = python(package, "-c", only, given=json.dumps(BAD)).split("\n")[:-1]
+    assert [json.loads(line) for line in told] == [[False]] * len(BAD)
+
+
+def test_it_is_a_name_of_its_package_for_tab_completion(package: Path) -> None:
+    parts = ("models", "similarity", "aggregation", "strategies")
+    told = python(
+        package, "-c", f"import flockwise as fw; print({', '.join(f'fw.{part}.__all__' for part in parts)})"
+    )
+    assert all(f"'{name}'" in told for name in ("constant", "largest_gap", "midrange", "brand_new"))

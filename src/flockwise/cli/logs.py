@@ -30,10 +30,10 @@ def logs(place: Path, follow: bool, every: float) -> None:
     Every line has `time` (when it was read), `run` and `type`: round, event, state or unreadable. A round that is trained
     again after a crash is written again.
     """
-    told: dict[str, Told] = {}
+    told: dict[str, Follower] = {}
     while True:
         for path in _paths(place):
-            for line in told.setdefault(path.name, Told()).news(path):
+            for line in told.setdefault(path.name, Follower()).news(path):
                 now = datetime.now(UTC).isoformat(timespec="milliseconds")
                 click.echo(json.dumps({"time": now, "run": path.name, **line}))
         if not follow:
@@ -42,7 +42,7 @@ def logs(place: Path, follow: bool, every: float) -> None:
 
 
 @dataclass
-class Told:
+class Follower:
     """How much of a run has been told."""
 
     round: int = 0

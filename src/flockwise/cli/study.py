@@ -13,7 +13,7 @@ from flockwise.terminal import printable
 if TYPE_CHECKING:
     from flockwise.studies.cells import Cell
     from flockwise.studies.handle import Study
-    from flockwise.studies.side_by_side import Told
+    from flockwise.studies.side_by_side import CellNews
 
 
 @click.command()
@@ -151,7 +151,7 @@ def tune(found: "Study", **options: Any) -> bool:
     from flockwise.cli.progress import stop_on_signal
     from flockwise.studies.notes import settings_said
 
-    def watch(told: "Told") -> None:
+    def watch(told: "CellNews") -> None:
         if told.error is not None:
             value = "" if told.accuracy is None else f" {told.accuracy:.3f} on validation data"
             said = f"failed: {told.error.splitlines()[0]}" if told.error else f"done{value}"

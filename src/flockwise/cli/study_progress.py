@@ -9,7 +9,7 @@ from flockwise.terminal import printable
 
 if TYPE_CHECKING:
     from flockwise.studies.cells import Cell
-    from flockwise.studies.side_by_side import Told
+    from flockwise.studies.side_by_side import CellNews
 
 
 class StudyProgress:
@@ -41,7 +41,7 @@ class StudyProgress:
         if self._bar:
             self._bar.stop()
 
-    def __call__(self, told: "Told") -> None:
+    def __call__(self, told: "CellNews") -> None:
         """A worker said something."""
         key = id(told.cell)
         self._rounds[key] = told.round if told.error is None else self._weights.get(key, 1)
@@ -62,12 +62,12 @@ class StudyProgress:
             click.echo(printable(text), err=True)
 
 
-def _name(told: "Told") -> str:
+def _name(told: "CellNews") -> str:
     table = f"{told.cell.table}: " if told.cell.table else ""
     return f"{table}{told.cell.name}, seed {told.cell.seed}"
 
 
-def _outcome(told: "Told") -> str:
+def _outcome(told: "CellNews") -> str:
     if told.error:
         return f"failed: {told.error.splitlines()[0]}"
     return "done" if told.accuracy is None else f"accuracy {told.accuracy:.3f}"

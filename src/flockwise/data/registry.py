@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from flockwise.data import decoders
 from flockwise.data.decoders import CIFAR_BATCHES, FEMNIST_FILE, MNIST_FILES, QMNIST_FILES
 from flockwise.data.natural_sets import NATURAL
-from flockwise.data.spec import Download, Layout, Package, Spec
+from flockwise.data.spec import Download, FileLayout, Package, Spec
 from flockwise.errors import DataError
 
 DIGITS = tuple("0123456789")
@@ -18,8 +18,8 @@ CLOTHES = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankl
 OBJECTS = "airplane,automobile,bird,cat,deer,dog,frog,horse,ship,truck"
 
 IDX_LAYOUTS = (
-    Layout(tuple(f"{name}.gz" for name in MNIST_FILES), decoders.decode_mnist),
-    Layout(MNIST_FILES, decoders.decode_mnist),
+    FileLayout(tuple(f"{name}.gz" for name in MNIST_FILES), decoders.decode_mnist),
+    FileLayout(MNIST_FILES, decoders.decode_mnist),
 )
 
 
@@ -113,9 +113,9 @@ _ALL = (
             "y": "5083e6dd0895f94970ae8513f046bf3004b333931aad82b619d23ab76f2e1845",
         },
         layouts=(
-            Layout((*(f"{b}.u8.xz" for b in CIFAR_BATCHES), "labels.npz"), decoders.decode_cifar_xz),
-            Layout(tuple(f"{b}.bin" for b in CIFAR_BATCHES), decoders.decode_cifar_binary),
-            Layout(
+            FileLayout((*(f"{b}.u8.xz" for b in CIFAR_BATCHES), "labels.npz"), decoders.decode_cifar_xz),
+            FileLayout(tuple(f"{b}.bin" for b in CIFAR_BATCHES), decoders.decode_cifar_binary),
+            FileLayout(
                 (*(f"{b}.png" for b in CIFAR_BATCHES), "train_lables.json", "test_lables.json"),
                 decoders.decode_cifar_png,
             ),
@@ -142,7 +142,7 @@ _ALL = (
             "writer_group": "342ae90efe889de1f35796e4c51ecfc745c4a877b26c0939d629491e8c1b1cfa",
             "writer_status": "267a07f28f730aa875175580cbed9ce03953859790d5b337cda7dfeba3efd8f5",
         },
-        layouts=(Layout((FEMNIST_FILE,), decoders.decode_femnist),),
+        layouts=(FileLayout((FEMNIST_FILE,), decoders.decode_femnist),),
     ),
 )
 

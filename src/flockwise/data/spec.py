@@ -9,7 +9,7 @@ from flockwise.data.decoders import Arrays
 from flockwise.data.folder import Folder
 
 
-class Layout(NamedTuple):
+class FileLayout(NamedTuple):
     """One set of files that a data set may come in."""
 
     names: tuple[str, ...]  # all must be there
@@ -45,7 +45,7 @@ class Spec:
     maximum: float
     class_names: tuple[str, ...]
     sha256: dict[str, str]  # of each decoded array's bytes in C order; y and writers as 64-bit integers
-    layouts: tuple[Layout, ...] = ()
+    layouts: tuple[FileLayout, ...] = ()
     extra: tuple[str, ...] = ()  # files that add arrays where they are there
     downloads: tuple[Download, ...] = ()
     packages: tuple[Package, ...] = ()

@@ -35,7 +35,7 @@ _MOST_JOINED = 64  # groups of clients whose test data lies end to end
 
 
 @dataclass(frozen=True)
-class Source:
+class WorkSource:
     """What makes the same work again elsewhere, as far as a config can say it."""
 
     config: Mapping[str, Any]
@@ -68,7 +68,7 @@ class ClientWork:
     travels: Sequence[str] = (
         EVERYTHING  # patterns of the tensors that are sent; the others stay with the client
     )
-    source: Source | None = None
+    source: WorkSource | None = None
     task: Task = field(default_factory=classification)
     trains: Sequence[str] = EVERYTHING  # patterns of the tensors that train; the others stay as they are
     personal: Personal = AS_USUAL  # what clients keep to themselves, and how they train with it

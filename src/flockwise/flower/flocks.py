@@ -17,7 +17,7 @@ from flockwise.flower.internals import is_plain, log
 from flockwise.flower.logs import log_round
 from flockwise.flower.pace import Pace
 from flockwise.flower.record_keys import RecordKeys
-from flockwise.flower.records import Layout
+from flockwise.flower.records import RecordLayout
 from flockwise.flower.result import FlocksResult, StoppedEarly, collect, largest_model
 from flockwise.flower.roster import Identity, Roster
 from flockwise.flower.run_directory import EvaluateFunction, RunDirectory
@@ -117,7 +117,7 @@ class Flocks(NotWrapped):
         is tried `retries` times more; then the run stops, with everything saved: `StoppedEarly`.
         """
         given = [initial_arrays] if isinstance(initial_arrays, ArrayRecord) else list(initial_arrays)
-        layout = Layout.of(given[0])
+        layout = RecordLayout.of(given[0])
         num_rounds += counted_from(self._path, self._continues)
         config = self._choices.config(num_rounds)
         method = self._choices.method(config)
@@ -167,7 +167,7 @@ class Flocks(NotWrapped):
         apps.begin(wanted, self._start_timeout)
 
 
-def _say_what_is_kept(server: Server, layout: Layout) -> None:
+def _say_what_is_kept(server: Server, layout: RecordLayout) -> None:
     """How large the memory of a method is: it is in every checkpoint, too."""
     sketch = server.setting.sketch
     kept = memory_needed(
@@ -183,7 +183,7 @@ def _settings(given: ConfigRecord | Settings | None) -> Settings:
 
 
 def _recorder(
-    server: Server, layout: Layout, directory: RunDirectory, evaluate_fn: EvaluateFunction | None
+    server: Server, layout: RecordLayout, directory: RunDirectory, evaluate_fn: EvaluateFunction | None
 ) -> Record:
     """What goes on the record of a round; `evaluate_fn` is asked on the way."""
 

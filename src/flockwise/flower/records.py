@@ -31,7 +31,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """Where each array of a record lies in the vector.
 
     Floating point arrays are learned. Whole-number and boolean arrays (such as the batch counters of batch
@@ -43,7 +43,7 @@ class Layout:
     order: tuple[str, ...]
 
     @classmethod
-    def of(cls, record: ArrayRecord) -> "Layout":
+    def of(cls, record: ArrayRecord) -> "RecordLayout":
         """The layout of the user's own record."""
         entries: list[Entry] = []
         fixed, start = {}, 0

@@ -10,7 +10,7 @@ from flwr.app import ArrayRecord, MetricRecord
 from flwr.serverapp.strategy import Result
 
 from flockwise.errors import EngineError
-from flockwise.flower.records import Layout
+from flockwise.flower.records import RecordLayout
 from flockwise.flower.roster import Roster
 from flockwise.server import Server
 from flockwise.store import open_run
@@ -45,7 +45,7 @@ class FlocksResult(Result):
 
 
 def collect(
-    server: Server, layout: Layout, roster: Roster, directory: "RunDirectory", state: str
+    server: Server, layout: RecordLayout, roster: Roster, directory: "RunDirectory", state: str
 ) -> FlocksResult:
     """The result of a run as it stands."""
     path = directory.writer.path
@@ -65,7 +65,7 @@ def collect(
     )  # fmt: skip
 
 
-def largest_model(server: Server, layout: Layout) -> ArrayRecord:
+def largest_model(server: Server, layout: RecordLayout) -> ArrayRecord:
     """The model that most clients have."""
     models, rows = server.assignment()
     taking_part = rows[server.state.free]

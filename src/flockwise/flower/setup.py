@@ -10,7 +10,7 @@ import numpy as np
 from flockwise.config import Config, parse_config
 from flockwise.config.resolving import method_of
 from flockwise.errors import ConfigError, InputError, RunError
-from flockwise.flower.records import Layout
+from flockwise.flower.records import RecordLayout
 from flockwise.models.initial_models import initial_models
 from flockwise.rng import generator
 from flockwise.runs.objects import method_sections
@@ -123,7 +123,7 @@ def refuse_flowers_names(options: Mapping[str, Any]) -> None:
 
 
 def make_server(
-    config: Config, method: Method, layout: Layout, initial: Sequence[Vector], state: State | None
+    config: Config, method: Method, layout: RecordLayout, initial: Sequence[Vector], state: State | None
 ) -> Server:
     """The server of these choices, at the beginning or where a run stopped."""
     if state is not None and state.models.shape[1] != layout.size:
@@ -140,7 +140,7 @@ def make_server(
     )  # fmt: skip
 
 
-def _first(config: Config, method: Method, layout: Layout, initial: Sequence[Vector]) -> Models:
+def _first(config: Config, method: Method, layout: RecordLayout, initial: Sequence[Vector]) -> Models:
     """The models a method starts from: those given, or others made from the only one."""
     if len(initial) >= method.models:
         return np.stack(initial)

@@ -18,7 +18,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from flockwise.config import Config
 from flockwise.engine import ClientWork
-from flockwise.engine.client_work import Source
+from flockwise.engine.client_work import WorkSource
 from flockwise.errors import EngineError
 from flockwise.flower.command import QUIET
 from flockwise.flower.engine import FlowerEngine
@@ -70,7 +70,7 @@ def open_simulation(config: Config, directory: Path | None, data: Path | None) -
 class RaySimulation:
     """Runs in a thread; it is there when Ray is up, or an error says within `seconds` why not."""
 
-    def __init__(self, source: Source, nodes: int, seconds: float = _START) -> None:
+    def __init__(self, source: WorkSource, nodes: int, seconds: float = _START) -> None:
         if importlib.util.find_spec("ray") is None:
             raise EngineError('simulation needs Ray; pip install "flockwise[flower-simulation]"')
         for name, value in {**QUIET, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}.items():

@@ -11,7 +11,7 @@ from flockwise.errors import InputError
 from flockwise.flower.exchange import KEPT, Answer
 from flockwise.flower.letters import Letter
 from flockwise.flower.record_keys import RecordKeys
-from flockwise.flower.records import Layout, read_report
+from flockwise.flower.records import RecordLayout, read_report
 from flockwise.flower.roster import Roster
 from flockwise.messages import Plan, Reply
 from flockwise.stages.report import Report
@@ -30,7 +30,7 @@ class UserMessages:
     """Flower's train and evaluate messages, in the records that the ClientApp knows."""
 
     roster: Roster
-    layout: Layout
+    layout: RecordLayout
     keys: RecordKeys = field(default_factory=RecordKeys)
     report: Report | None = None  # what the method asks clients to tell
     timeout: float = 3600.0
@@ -140,7 +140,7 @@ class UserMessages:
 class _Records(dict[int, ArrayRecord]):
     """Each model as a record, made once however many clients are sent it."""
 
-    def __init__(self, layout: Layout, models: Models) -> None:
+    def __init__(self, layout: RecordLayout, models: Models) -> None:
         super().__init__()
         self._layout, self._models = layout, models
 

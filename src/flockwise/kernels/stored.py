@@ -21,7 +21,7 @@ ALIGNED = 64  # columns or rows; blocks end where the kernels' own registers do
 Some = TypeVar("Some", bound=NDArray[Any])
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Where rows lie."""
 
     def read(self, places: NDArray[np.int64], start: int, stop: int) -> Updates:
@@ -32,7 +32,7 @@ class Source(Protocol):
 class StoredRows:
     """Some rows of a source, in the order of `places`: a matrix as far as kernels ask."""
 
-    source: Source
+    source: RowSource
     places: NDArray[np.int64]
     columns: int
 

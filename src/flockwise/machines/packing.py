@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flockwise.config import parse_config
-from flockwise.engine.client_work import ClientWork, Source
+from flockwise.engine.client_work import ClientWork, WorkSource
 from flockwise.runs.remaking import only_in_python, work_of
 from flockwise.runs.same_data import data_marks
 from flockwise.stages.personal import AS_USUAL
@@ -58,7 +58,7 @@ def training_digest(work: ClientWork) -> str:
     return ""
 
 
-def _says_too_little(source: Source, work: ClientWork) -> bool:
+def _says_too_little(source: WorkSource, work: ClientWork) -> bool:
     config = parse_config(source.config, directory=source.directory)
     asks = work.report is not None or work.personal != AS_USUAL
     return bool(only_in_python(config)) or (asks and "own" in (config.strategy.name, config.aggregation.name))

@@ -11,8 +11,8 @@ from flockwise.config import Config
 from flockwise.errors import PluginError
 from flockwise.messages import Replies
 from flockwise.rng import generator
-from flockwise.stages.schedule import FOUND, LOOKED
 from flockwise.stages.state import State
+from flockwise.stages.timing import FOUND, LOOKED
 from flockwise.types import Updates, Vector
 
 

@@ -17,7 +17,7 @@ from flockwise.config import Config
 from flockwise.config.learning import task_of
 from flockwise.data import DATASETS, NAMED_DATA, Dataset, Federation, load
 from flockwise.data.scenario import drifted, set_root_aside
-from flockwise.engine.client_work import ClientWork, Source
+from flockwise.engine.client_work import ClientWork, WorkSource
 from flockwise.errors import ConfigError, InputError
 from flockwise.models import MODELS, build
 from flockwise.rng import derived_seed, generator
@@ -66,7 +66,7 @@ def make_work(
     return ClientWork(
         federation, first, recipe_of(config, directory, recipe), config.seed, config.engine.device,
         config.engine.path, root, poison, later, config.faults.drift_round, idle, config.attack.first_round,
-        report, tuple(config.model.travels), Source(config.written(), directory, data), learned,
+        report, tuple(config.model.travels), WorkSource(config.written(), directory, data), learned,
         tuple(config.model.trains), personal or AS_USUAL, attack.goal if isinstance(attack, DataAttack) else None,
         config.evaluation.on,
     )  # fmt: skip

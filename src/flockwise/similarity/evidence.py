@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from flockwise.kernels.gram import cross
 from flockwise.similarity.cosine import from_products
 from flockwise.similarity.newest import Newest, age_of
-from flockwise.similarity.table import Table
+from flockwise.similarity.table import ClientTable
 from flockwise.types import Square, Updates
 
 
 class Evidence(Newest):
     """Memory of the latest update of each client, with all their inner products."""
 
-    def _empty(self) -> Table:
+    def _empty(self) -> ClientTable:
         products = np.zeros((self.clients, self.clients))
-        return Table({**super()._empty().arrays(), "products": products}, frozenset({"products"}))
+        return ClientTable({**super()._empty().arrays(), "products": products}, frozenset({"products"}))
 
-    def _changed(self, who: NDArray[np.intp], new: Updates, round: int) -> Table:
+    def _changed(self, who: NDArray[np.intp], new: Updates, round: int) -> ClientTable:
         table = super()._changed(who, new, round)
         heard = np.flatnonzero(table["round"] >= 0)
         products = np.zeros((len(who), self.clients))
@@ -45,4 +45,4 @@ class Evidence(Newest):
         kinds = {"round": np.int64, "rows": np.float32, "products": np.float64}
         held = {name: np.require(arrays[name], kind, ["C", "W"]) for name, kind in kinds.items()}
         clients, dimension = held["rows"].shape
-        return cls(clients, dimension, age_of(arrays), Table(held, frozenset({"products"})))
+        return cls(clients, dimension, age_of(arrays), ClientTable(held, frozenset({"products"})))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from flockwise.errors import InputError
 from flockwise.kernels.checks import as_count, as_updates, refuse_not_finite
-from flockwise.similarity.table import Table
+from flockwise.similarity.table import ClientTable
 from flockwise.types import Mask, Updates
 
 
@@ -18,15 +18,15 @@ class Newest:
     """
 
     def __init__(
-        self, clients: int, dimension: int, max_age: int | None = None, table: Table | None = None
+        self, clients: int, dimension: int, max_age: int | None = None, table: ClientTable | None = None
     ) -> None:
         self.clients = as_count(clients, "clients", 1)
         self.dimension = as_count(dimension, "dimension", 1)
         self.max_age = None if max_age is None else as_count(max_age, "max_age", 0)
         self._table = table or self._empty()
 
-    def _empty(self) -> Table:
-        return Table(
+    def _empty(self) -> ClientTable:
+        return ClientTable(
             {
                 "round": np.full(self.clients, -1, dtype=np.int64),  # of the newest row
                 "rows": np.zeros((self.clients, self.dimension), dtype=np.float32),  # zero where never heard
@@ -57,10 +57,10 @@ class Newest:
         self._check(who, new, round)
         return self._with(self._changed(who, new, round))
 
-    def _changed(self, who: NDArray[np.intp], new: Updates, round: int) -> Table:
+    def _changed(self, who: NDArray[np.intp], new: Updates, round: int) -> ClientTable:
         return self._table.changed(who, rows=new, round=np.full(len(who), round))
 
-    def _with(self, table: Table) -> Self:
+    def _with(self, table: ClientTable) -> Self:
         return type(self)(self.clients, self.dimension, self.max_age, table)
 
     def with_age(self, max_age: int | None) -> Self:

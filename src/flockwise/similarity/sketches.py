@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.similarity.newest import Newest, age_of
-from flockwise.similarity.table import Table
+from flockwise.similarity.table import ClientTable
 
 
 class Kind(NamedTuple):
@@ -30,7 +30,9 @@ class Sketches(Newest):
     def empty(cls, clients: int, kind: Kind, max_age: int | None = None) -> "Sketches":
         """Nobody has been heard yet."""
         rows = cls(clients, kind.width)._table.arrays()
-        return cls(clients, kind.width, max_age, Table({**rows, "kind": np.array(kind, dtype=np.int64)}))
+        return cls(
+            clients, kind.width, max_age, ClientTable({**rows, "kind": np.array(kind, dtype=np.int64)})
+        )
 
     @property
     def kind(self) -> Kind:
@@ -43,4 +45,4 @@ class Sketches(Newest):
         kinds = {"round": np.int64, "rows": np.float32, "kind": np.int64}
         held = {name: np.require(arrays[name], kind, ["C", "W"]) for name, kind in kinds.items()}
         clients, width = held["rows"].shape
-        return cls(clients, width, age_of(arrays), Table(held))
+        return cls(clients, width, age_of(arrays), ClientTable(held))

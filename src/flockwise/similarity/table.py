@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 
-class Table:
+class ClientTable:
     """Named arrays by client. Changing some clients' rows gives a new version, which takes the memory over.
 
     The old version still reads as it was: it keeps the rows that it lost and knows its successor, and is put together
@@ -17,7 +17,7 @@ class Table:
     def __init__(self, arrays: Mapping[str, np.ndarray], squares: frozenset[str] = frozenset()) -> None:
         self._held: dict[str, np.ndarray] | None = dict(arrays)
         self._squares = squares
-        self._later: Table | None = None
+        self._later: ClientTable | None = None
         self._lost: list[tuple[str, Any, np.ndarray]] = []  # what was in which part of which array
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -38,7 +38,7 @@ class Table:
             self._held = held
         return self._held
 
-    def changed(self, clients: np.ndarray, **rows: np.ndarray) -> "Table":
+    def changed(self, clients: np.ndarray, **rows: np.ndarray) -> "ClientTable":
         """A version in which these clients have other rows."""
         arrays = self.arrays()
         columns = (slice(None), clients)
@@ -47,5 +47,5 @@ class Table:
         self._lost = [(name, part, arrays[name][part]) for name, part, _ in changes]
         for name, part, new in changes:
             arrays[name][part] = new
-        self._held, self._later = None, Table(arrays, self._squares)
+        self._held, self._later = None, ClientTable(arrays, self._squares)
         return self._later

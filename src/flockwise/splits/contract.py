@@ -10,6 +10,7 @@ from pydantic import Field
 
 from flockwise.data import Federation
 from flockwise.errors import ConfigError, PluginError
+from flockwise.notes import AtMostClients
 from flockwise.options import Count, Natural, named, plain, shown
 from flockwise.plugins import nearest
 from flockwise.registry import NO_OPTIONS, Piece, Registry, config_name, first_parameters
@@ -24,7 +25,7 @@ Shared = Annotated[
     bool,
     "each client draws from all samples, so that several hold the same one: for more clients than samples",
 ]
-Groups = Annotated[Count, "kinds of clients"]
+Groups = Annotated[Count, AtMostClients(), "kinds of clients"]
 
 P = ParamSpec("P")
 

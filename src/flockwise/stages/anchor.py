@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flockwise.similarity import Table
+from flockwise.similarity import ClientTable
 from flockwise.stages.attribution import SendsOne
 from flockwise.stages.evidence import Known
 from flockwise.stages.sampling import Draw
@@ -16,7 +16,7 @@ from flockwise.types import Clients, Models, Rows
 class _Seen:
     """The anchor, each client's update of it, and who has given one."""
 
-    def __init__(self, anchor: np.ndarray, table: Table) -> None:
+    def __init__(self, anchor: np.ndarray, table: ClientTable) -> None:
         self.anchor, self.table = anchor, table
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -27,7 +27,7 @@ class _Seen:
         rest = {
             name: np.require(a, requirements=["C", "W"]) for name, a in arrays.items() if name != "anchor"
         }
-        return cls(np.asarray(arrays["anchor"]), Table(rest))
+        return cls(np.asarray(arrays["anchor"]), ClientTable(rest))
 
 
 _SEEN = Slot("anchor", _Seen, {"updates": 0.0, "seen": False})

@@ -10,9 +10,9 @@ from flockwise.aggregation import Rule
 from flockwise.errors import ConfigError
 from flockwise.stages.batch import Batch, believed
 from flockwise.stages.evidence import LatestModels
-from flockwise.stages.schedule import FOUND
 from flockwise.stages.stage import AVERAGED, REPLIES, Holds, Round, Stage, stage
 from flockwise.stages.state import UNPLACED, Slot, State, flocks_in, largest_flock
+from flockwise.stages.timing import FOUND
 from flockwise.types import Clients, Labels, Models, Vector, Weights
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from flockwise.rng import generator
 from flockwise.stages.evidence import Known
 from flockwise.stages.grouping import Found
-from flockwise.stages.schedule import FOUND
 from flockwise.stages.stage import Round
+from flockwise.stages.timing import FOUND
 from flockwise.types import Labels, Models
 
 RESTARTS, ITERATIONS = 10, 100  # of k-means, when there are no centres yet

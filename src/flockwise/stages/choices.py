@@ -23,17 +23,17 @@ from flockwise.stages.average import (
 )
 from flockwise.stages.by_origin import ByFeature, LatestOrigins, OneModelByBoundaries
 from flockwise.stages.clusterer_options import by_name, clusterer_options, in_full
-from flockwise.stages.evidence import LatestUpdates, Source, ThisRound, latest_models, this_round
-from flockwise.stages.grouping import Bipartition, Clustered, Grouping
+from flockwise.stages.evidence import EvidenceSource, LatestUpdates, ThisRound, latest_models, this_round
+from flockwise.stages.grouping import Clustered, Grouping, SplitInTwo
 from flockwise.stages.judging import sets_minorities_apart
 from flockwise.stages.neighbours import NearestCommunities
 from flockwise.stages.newcomers import Newcomers
 from flockwise.stages.regroup import all_go_on, find_flocks, largest_goes_on, split_flocks
 from flockwise.stages.relabel import inherited
 from flockwise.stages.sampling import everyone, sample, sample_from_all
-from flockwise.stages.schedule import Every, Schedule, WhenStable, once
 from flockwise.stages.stage import Stage, chain, nothing
 from flockwise.stages.stage import when as if_time
+from flockwise.stages.timing import Every, Timing, WhenStable, once
 from flockwise.stages.train import train
 from flockwise.types import Labels
 
@@ -116,7 +116,7 @@ def together(when: str, scope: str, keep: str, evidence: str, aggregate: str, at
     return whole
 
 
-def schedule_of(when: str, first: int, every: int, patience: int) -> Schedule | None:
+def timing_of(when: str, first: int, every: int, patience: int) -> Timing | None:
     """When flocks are looked for, if ever."""
     if when == "never":
         return None
@@ -133,31 +133,31 @@ def step_of(rule: Rule, attribution: str, weights: Literal["equal", "size"], who
 
 
 def look_of(
-    source: Source, groups: Grouping, schedule: Schedule, scope: str, keep: str, attribution: str
+    source: EvidenceSource, groups: Grouping, timing: Timing, scope: str, keep: str, attribution: str
 ) -> Stage:
     """The stage that finds flocks."""
     begin = one_model_goes_on if attribution == "one-model" else inherited
     if scope == "all":
-        return find_flocks(source, groups, schedule, begin)
+        return find_flocks(source, groups, timing, begin)
     if keep == "largest":
         warned = [sets_minorities_apart("keep = 'largest'")]
-        return split_flocks(source, groups, largest_goes_on, schedule, warned)
-    return split_flocks(source, groups, partial(all_go_on, begin=begin), schedule)
+        return split_flocks(source, groups, largest_goes_on, timing, warned)
+    return split_flocks(source, groups, partial(all_go_on, begin=begin), timing)
 
 
 def newcomers_of(
-    source: Source, similarity: Any, schedule: Schedule | None, scope: str, census: bool, per_flock: bool
+    source: EvidenceSource, similarity: Any, timing: Timing | None, scope: str, census: bool, per_flock: bool
 ) -> Newcomers | None:
     """How newcomers are compared with flocks: where these were all found on updates of one model."""
-    elsewhere = schedule is None or scope != "all" or not per_flock
-    again = isinstance(schedule, Every) and schedule.every is not None and not census
+    elsewhere = timing is None or scope != "all" or not per_flock
+    again = isinstance(timing, Every) and timing.every is not None and not census
     if elsewhere or again or not isinstance(source, LatestUpdates | ThisRound):
         return None
     return Newcomers(source, by_distance=similarity == "l2")
 
 
 def round_of(
-    serve: Attribution, remember: Stage, step: Stage, look: Stage | None, schedule: Schedule | None, start: str,
+    serve: Attribution, remember: Stage, step: Stage, look: Stage | None, timing: Timing | None, start: str,
     census: bool, per_flock: bool, newcomers: Newcomers | None = None,
 ) -> Stage:  # fmt: skip
     """Training, averaging and looking for flocks, in the order that was asked for."""
@@ -166,17 +166,17 @@ def round_of(
         find, join, send = chain(find, newcomers.keep), newcomers.join, newcomers
     order = chain(step, find) if start == "joint" else chain(find, step)
     usual = chain(train(sample if per_flock else sample_from_all, send), join, remember, order)
-    if not census or not isinstance(schedule, Every):
+    if not census or not isinstance(timing, Every):
         return usual
     alone = find if start == "joint" else chain(restart_from_sent, find, step)
-    return if_time(schedule.looks, chain(train(everyone, Joint(serve)), remember, alone), otherwise=usual)
+    return if_time(timing.looks, chain(train(everyone, Joint(serve)), remember, alone), otherwise=usual)
 
 
-def source_of(evidence: str, max_age: int | None, schedule: Schedule | None) -> tuple[Source, Stage]:
+def source_of(evidence: str, max_age: int | None, timing: Timing | None) -> tuple[EvidenceSource, Stage]:
     """What clients are compared on, and the stage that remembers it for as long as anybody will ask."""
     if evidence == "latest-updates":
         updates = LatestUpdates(max_age)
-        return updates, updates.remember_until(schedule.over) if schedule else updates.remember
+        return updates, updates.remember_until(timing.over) if timing else updates.remember
     if evidence == "latest-models":
         return latest_models, latest_models.remember
     if evidence == "metadata":
@@ -214,7 +214,7 @@ def grouping_of(
                 "clustering_parameters = {threshold = 0.02}"
             )
         bounds = clusterer_options(clustering, options, _PREFIX)
-        return Bipartition(
+        return SplitInTwo(
             **bounds, measure=None if (measure.name, power) == ("cosine", 1.0) else measure, power=power
         )
     chosen = find("clusterers", clustering, CLUSTERERS) if isinstance(clustering, str) else clustering

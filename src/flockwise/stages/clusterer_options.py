@@ -11,7 +11,7 @@ from flockwise.notes import Around
 from flockwise.options import options_of, resolved
 from flockwise.plugins import find
 from flockwise.registry import first_parameters, sayable
-from flockwise.stages.grouping import Bipartition
+from flockwise.stages.grouping import SplitInTwo
 
 _ELSEWHERE = frozenset({"measure", "power"})  # of a bipartition: options of the strategy itself
 
@@ -27,14 +27,14 @@ def in_full(options: Mapping[str, Any], around: Around) -> dict[str, Any]:
 def by_name() -> dict[str, type[BaseModel]]:
     """The options of every clusterer by name."""
     return {name: piece.options for name, piece in CLUSTERERS.items()} | {
-        "bipartition": options_of(Bipartition, _ELSEWHERE)
+        "bipartition": options_of(SplitInTwo, _ELSEWHERE)
     }
 
 
 def clusterer_options(chosen: Any, options: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """All options of a clusterer; a seed that nobody set is the run's, and what no config could say stays unsaid."""
     if chosen == "bipartition":
-        return resolved(Bipartition, options, _ELSEWHERE, prefix)
+        return resolved(SplitInTwo, options, _ELSEWHERE, prefix)
     if isinstance(chosen, ClustererPiece):
         found = chosen.resolved(options, prefix)
     elif isinstance(chosen, type) or inspect.isfunction(chosen):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from flockwise.messages import Event
-from flockwise.similarity import Table
-from flockwise.stages.evidence import Known, learned, learned_layers
+from flockwise.similarity import ClientTable
+from flockwise.stages.evidence import Known, OfUpdates, learned, learned_layers
 from flockwise.stages.grouping import Found
 from flockwise.stages.regroup import all_go_on
 from flockwise.stages.sketching import sketched, sketcher_of
@@ -27,7 +27,7 @@ PATIENCE = 3  # rounds in a row against its past after which a client goes its o
 class _Courses:
     """By client: its course, the rounds that are in it, the flock it was in, and how often in a row it went against it."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ClientTable) -> None:
         self.table = table
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -38,18 +38,17 @@ class _Courses:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "_Courses":
-        return cls(Table({name: np.require(a, requirements=["C", "W"]) for name, a in arrays.items()}))
+        return cls(ClientTable({name: np.require(a, requirements=["C", "W"]) for name, a in arrays.items()}))
 
 
 _COURSES = Slot("courses", _Courses, {"course": 0.0, "rounds": 0, "home": UNPLACED, "against": 0})
 
 
 @dataclass(frozen=True)
-class Courses:
+class Courses(OfUpdates):
     """Keeps the courses, and hands them out as evidence."""
 
     needs: frozenset[object] = frozenset({REPLIES, _COURSES})
-    of_updates: bool = True  # and a sketch of an update will do
 
     @property
     def keep(self) -> Stage:
@@ -111,7 +110,7 @@ def _nothing_yet(state: State, width: int) -> _Courses:
     zeros = np.zeros(state.clients, dtype=np.int64)
     course = np.zeros((state.clients, width), np.float32)
     return _Courses(
-        Table({"course": course, "rounds": zeros, "home": zeros + UNPLACED, "against": zeros.copy()})
+        ClientTable({"course": course, "rounds": zeros, "home": zeros + UNPLACED, "against": zeros.copy()})
     )
 
 
@@ -144,7 +143,7 @@ def _against(
     return against & ~begins, begins
 
 
-def _moved(table: Table, clients: Clients, directions: Updates) -> Table:
+def _moved(table: ClientTable, clients: Clients, directions: Updates) -> ClientTable:
     rounds = table["rounds"][clients] + 1
     before = np.where(rounds[:, None] > 1, table["course"][clients], 0.0)
     after = before + (directions - before) / np.minimum(rounds, LONGEST)[:, None]

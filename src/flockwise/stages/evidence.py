@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from flockwise.similarity import Evidence, Measure, Table, cosine
+from flockwise.similarity import ClientTable, Evidence, Measure, cosine
 from flockwise.similarity.sketches import Sketches
 from flockwise.stages.sketching import Sketcher, sketched, sketcher_of
 from flockwise.stages.stage import REPLIES, Holds, Layers, Round, Setting, Stage, stage
@@ -84,7 +84,7 @@ def learned_layers(setting: Setting) -> Layers:
     return tuple(found)
 
 
-class Source(Protocol):
+class EvidenceSource(Protocol):
     """Evidence that stages can ask for; `needs` is what must come before them in a chain."""
 
     @property
@@ -95,8 +95,12 @@ class Source(Protocol):
         """What is known of the clients in this round."""
 
 
+class OfUpdates:
+    """Base of evidence that is made of clients' updates and, where there are many, of sketches of them."""
+
+
 @dataclass(frozen=True)
-class ThisRound:
+class ThisRound(OfUpdates):
     """Only the updates of the clients that took part in this round."""
 
     needs: frozenset[object] = frozenset({REPLIES})
@@ -122,7 +126,7 @@ _SKETCHES = Slot("sketches", Sketches, {"round": -1, "rows": 0.0})
 
 
 @dataclass(frozen=True)
-class LatestUpdates:
+class LatestUpdates(OfUpdates):
     """The newest update, or its sketch, of every client heard so far; older ones than `max_age` rounds are ignored."""
 
     max_age: int | None = None
@@ -216,7 +220,7 @@ def _relearned(memory: Evidence, setting: Setting) -> Evidence:
 class _Models:
     """The newest model of every client, and the round it comes from (0: never heard)."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ClientTable) -> None:
         self._table = table
 
     @property
@@ -236,7 +240,7 @@ class _Models:
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "_Models":
         return cls(
-            Table({name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()})
+            ClientTable({name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()})
         )
 
 

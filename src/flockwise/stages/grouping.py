@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -36,6 +36,9 @@ class Found:
     )
     detail: Mapping[str, object] = field(default_factory=dict)  # for the event that tells of them
     compared: Clients | None = None  # whose similarities `square` has, if not all clients'
+    call: float | None = (
+        None  # of several flocks looked into, the lowest is the closest call: its facts are recorded
+    )
 
     @property
     def flocks(self) -> int:
@@ -48,6 +51,15 @@ class Grouping(Protocol):
 
     def find(self, known: Known, round: Round) -> Found:
         """Flocks among these clients; one flock means: nothing to tell apart."""
+
+
+@runtime_checkable
+class SketchGrouping(Grouping, Protocol):
+    """One that may do with sketches of updates; any other is taken to need whole ones."""
+
+    @property
+    def exact(self) -> str:
+        """Why whole updates are needed, if they are."""
 
 
 def _why_exact(measure: Measure) -> str:
@@ -196,7 +208,7 @@ class Nested:
 
 
 @dataclass(frozen=True)
-class Bipartition:
+class SplitInTwo:
     """Split in two where the largest similarity across is smallest, if that is below a threshold.
 
     `decay` lowers the threshold as training goes on: threshold / (1 + decay * (round - 1)).
@@ -232,7 +244,7 @@ class Bipartition:
         limit = self.threshold / (1.0 + self.decay * (round.number - 1))
         facts = {"alpha_cross": float(alpha_cross), "alpha_threshold": limit, "cohesion": inside}
         split = alpha_cross < limit and inside >= self.cohesion and self._stationary(known)
-        return Found(known.clients, labels if split else alone, square, facts)
+        return Found(known.clients, labels if split else alone, square, facts, call=float(alpha_cross))
 
     def _in_crowd(self, known: Known, seed: int) -> tuple[Labels, float, float, None]:
         units = known.rows

@@ -6,13 +6,13 @@ import numpy as np
 
 from flockwise.messages import Event
 from flockwise.similarity import Measure
-from flockwise.stages.evidence import Source
-from flockwise.stages.schedule import FOUND
+from flockwise.stages.evidence import EvidenceSource
 from flockwise.stages.stage import REPLIES, Round, Stage, stage
 from flockwise.stages.state import UNPLACED, flocks_in
+from flockwise.stages.timing import FOUND
 
 
-def join_nearest(evidence: Source, measure: Measure) -> Stage:
+def join_nearest(evidence: EvidenceSource, measure: Measure) -> Stage:
     """Once flocks are found: whoever is known and has no flock joins the one whose members it is nearest to on the mean."""
 
     def run(round: Round) -> Round:

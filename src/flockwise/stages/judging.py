@@ -15,12 +15,12 @@ from flockwise.options import Natural
 from flockwise.rng import generator
 from flockwise.scoring import ACCURACY, Scoring
 from flockwise.stages.evidence import this_round
-from flockwise.stages.grouping import Bipartition
+from flockwise.stages.grouping import SplitInTwo
 from flockwise.stages.place import ASKS, scoring_plan
 from flockwise.stages.regroup import all_go_on, split_flocks
-from flockwise.stages.schedule import FOUND, Schedule
 from flockwise.stages.stage import Remark, Round, Stage, Steps, ask, nothing
 from flockwise.stages.state import QUARANTINED, UNPLACED, State, flocks_in
+from flockwise.stages.timing import FOUND, Timing
 from flockwise.types import Clients, Updates
 
 MOST_WITNESSES = 1000  # members of a flock that a judge asks
@@ -41,7 +41,7 @@ JudgeRatio = Annotated[
 
 
 @dataclass(frozen=True)
-class AfterFound(Schedule):
+class AfterFound(Timing):
     """Every round after the one in which flocks were looked for with a result, be it one flock; or from a round on."""
 
     at_latest: int | None = None
@@ -62,7 +62,7 @@ def watch_flocks(judge: JudgeName, at_latest: int | None = None) -> Stage:
     """
     if judge == "none":
         return nothing
-    return split_flocks(this_round, Bipartition(cohesion=0.1), all_go_on, AfterFound(at_latest))
+    return split_flocks(this_round, SplitInTwo(cohesion=0.1), all_go_on, AfterFound(at_latest))
 
 
 @dataclass(frozen=True)

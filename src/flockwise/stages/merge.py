@@ -6,15 +6,15 @@ import numpy as np
 
 from flockwise.messages import Event
 from flockwise.similarity import cosine
-from flockwise.stages.evidence import Source
+from flockwise.stages.evidence import EvidenceSource
 from flockwise.stages.sampling import Draw
-from flockwise.stages.schedule import FOUND, Looked
 from flockwise.stages.stage import REPLIES, Round, Stage, stage
 from flockwise.stages.state import UNPLACED, State, flocks_in
+from flockwise.stages.timing import FOUND, Looked
 from flockwise.types import Labels, Vector
 
 
-def merge_alike(evidence: Source, threshold: float, draw: Draw) -> Stage:
+def merge_alike(evidence: EvidenceSource, threshold: float, draw: Draw) -> Stage:
     """Flocks of the clients drawn are merged where the means of what is known of these point alike (cosine).
 
     A client that is known and in no flock is a flock of its own first, with the mean of all flocks' models. The flock with

@@ -21,10 +21,10 @@ from flockwise.stages.attribution import Attribution, Offers, own_flock
 from flockwise.stages.batch import Batch
 from flockwise.stages.evidence import Source
 from flockwise.stages.place import MOST_TOLD, together
-from flockwise.stages.schedule import FOUND
 from flockwise.stages.sketching import sketched, sketcher_of
 from flockwise.stages.stage import REPLIES, Round, Setting, Stage, stage
 from flockwise.stages.state import UNPLACED, Slot, State, flocks_in
+from flockwise.stages.timing import FOUND
 from flockwise.types import Clients, Labels, Mask, Models, Rows, Updates, Vector
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flockwise.similarity import Table
+from flockwise.similarity import ClientTable
 from flockwise.stages.attribution import Attribution, SendsOne, own_flock
 from flockwise.stages.stage import REPLIES, Round, Setting, Stage, stage
 from flockwise.stages.state import Slot, State
@@ -14,7 +14,7 @@ from flockwise.types import Models, Rows
 class _Own:
     """Each client's own model, and whether it has one yet."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ClientTable) -> None:
         self.table = table
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -23,7 +23,7 @@ class _Own:
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "_Own":
         return cls(
-            Table({name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()})
+            ClientTable({name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()})
         )
 
 

@@ -14,9 +14,9 @@ from flockwise.notes import Needs
 from flockwise.options import NonNegative
 from flockwise.scoring import Scoring
 from flockwise.stages.attribution import BLIND, Blind
-from flockwise.stages.schedule import FOUND
 from flockwise.stages.stage import Round, Stage, Steps, ask
 from flockwise.stages.state import UNPLACED, State, all_alike, flocks_in
+from flockwise.stages.timing import FOUND
 from flockwise.stages.train import HEARD
 from flockwise.types import Clients, Models
 

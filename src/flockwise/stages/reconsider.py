@@ -10,9 +10,9 @@ from flockwise.clustering import agglomerative
 from flockwise.messages import Event, Scores
 from flockwise.stages.place import scoring_plan
 from flockwise.stages.sampling import everyone
-from flockwise.stages.schedule import FOUND, Looked, Schedule
 from flockwise.stages.stage import Round, Stage, Steps, ask
 from flockwise.stages.state import UNPLACED, Slot, State, flocks_in
+from flockwise.stages.timing import FOUND, Looked, Timing
 from flockwise.types import Labels, Square
 
 
@@ -25,7 +25,7 @@ class Lowest(NamedTuple):
 _LOWEST = Slot("lowest losses", Lowest, {"losses": np.nan})
 
 
-def reconsider(schedule: Schedule, drift: float, merge: float) -> Stage:
+def reconsider(timing: Timing, drift: float, merge: float) -> Stage:
     """When it is time, all clients score all flocks' models on their validation data.
 
     A client goes to the flock with the lowest loss, or, if even that is `drift` higher than its lowest at the last look,
@@ -34,7 +34,7 @@ def reconsider(schedule: Schedule, drift: float, merge: float) -> Stage:
     """
 
     def run(round: Round) -> Steps:
-        if not schedule.looks(round):
+        if not timing.looks(round):
             return round
         alive = flocks_in(round.state.labels[round.state.free])
         plan = scoring_plan(round, round.state.models[alive], everyone(round))

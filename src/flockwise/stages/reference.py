@@ -11,13 +11,13 @@ from flockwise.stages.state import UNPLACED, Slot, State
 from flockwise.types import Models, Rows
 
 
-class Kept(NamedTuple):
+class KeptReference(NamedTuple):
     """The model that everyone was sent in the round in which flocks were found."""
 
     model: np.ndarray
 
 
-_KEPT = Slot("reference", Kept, {})
+_KEPT = Slot("reference", KeptReference, {})
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Reference(SendsOne):
 
         def run(round: Round) -> Round:
             return round.to(
-                _KEPT.put(round.state, Kept(np.array(round.replies.models[round.replies.rows[0]])))
+                _KEPT.put(round.state, KeptReference(np.array(round.replies.models[round.replies.rows[0]])))
             )
 
         return stage("keep the reference", run, [REPLIES], [_KEPT], whole="")

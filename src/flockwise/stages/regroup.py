@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from flockwise.messages import Event
-from flockwise.stages.evidence import LatestModels, LatestUpdates, Source, ThisRound
-from flockwise.stages.grouping import Found, Grouping
+from flockwise.stages.evidence import EvidenceSource, LatestModels, OfUpdates
+from flockwise.stages.grouping import Found, Grouping, SketchGrouping
 from flockwise.stages.relabel import inherited, renumbered, split_inside
-from flockwise.stages.schedule import FOUND, LOOKED, Every, Looked, Schedule
 from flockwise.stages.stage import REPLIES, Holds, Remark, Round, Stage, stage
 from flockwise.stages.state import FREE, QUARANTINED, UNPLACED, State, flocks_in
+from flockwise.stages.timing import FOUND, LOOKED, Every, Looked, Timing
 from flockwise.types import Labels, Models
 
 _FURTHEST = float(np.finfo(np.float32).max)
@@ -22,42 +22,40 @@ Begin = Callable[[State, Labels], Models]  # the models that flocks found anew s
 
 
 def find_flocks(
-    evidence: Source, grouping: Grouping, schedule: Schedule = EVERY_ROUND, begin: Begin = inherited
+    evidence: EvidenceSource, grouping: Grouping, timing: Timing = EVERY_ROUND, begin: Begin = inherited
 ) -> Stage:
     """Compare all known clients anew, when it is time; flocks that stay keep their numbers."""
 
     def run(round: Round) -> Round:
         state = round.state
-        if not schedule.look(state, round.number):
+        if not timing.look(state, round.number):
             return round
         known = evidence.known(round)
         state = LOOKED.put(state, Looked(round.number))
         found = grouping.find(known, round)
         round = _noted(round, found)
-        act, state = schedule.act(state, found)
-        return _adopted(round.to(state), found, schedule, begin) if act else round.to(state)
+        act, state = timing.act(state, found)
+        return _adopted(round.to(state), found, timing, begin) if act else round.to(state)
 
     # All are compared with all, and the comparison is clustered: measured, up to 7.4 squares at once
     # (benchmarks/reliability/memory.py).
     return stage(
-        "find flocks", run, [REPLIES, *evidence.needs], holds=Holds(squares=8), remarks=[schedule.remark],
+        "find flocks", run, [REPLIES, *evidence.needs], holds=Holds(squares=8), remarks=[timing.remark],
         whole="", relabels=False, **_comparing(evidence, grouping),
     )  # fmt: skip
 
 
-def _comparing(evidence: Source, grouping: Grouping) -> dict[str, Any]:
+def _comparing(evidence: EvidenceSource, grouping: Grouping) -> dict[str, Any]:
     """Whether updates are compared, and why sketches of them would not do; other evidence is never sketched."""
     if isinstance(evidence, LatestModels):
         return {"compares": True, "exact": "it compares whole models"}
-    if not isinstance(evidence, ThisRound | LatestUpdates) and not getattr(evidence, "of_updates", False):
+    if not isinstance(evidence, OfUpdates):
         return {}
-    return {
-        "compares": True,
-        "exact": getattr(grouping, "exact", f"{type(grouping).__name__} needs whole updates"),
-    }
+    whole = f"{type(grouping).__name__} needs whole updates"
+    return {"compares": True, "exact": grouping.exact if isinstance(grouping, SketchGrouping) else whole}
 
 
-def _adopted(round: Round, found: Found, schedule: Schedule, begin: Begin) -> Round:
+def _adopted(round: Round, found: Found, timing: Timing, begin: Begin) -> Round:
     state = FOUND.put(round.state, Looked(round.number))
     before = state.labels
     if found.remember is None:
@@ -74,7 +72,7 @@ def _adopted(round: Round, found: Found, schedule: Schedule, begin: Begin) -> Ro
         round = round.noted(
             events=[Event("flocks", told, detail={"sizes": sizes, **found.detail, **found.facts})]
         )
-    elif found.flocks <= 1 and state.flocks == 1 and not schedule.look(state, round.number + 1):
+    elif found.flocks <= 1 and state.flocks == 1 and not timing.look(state, round.number + 1):
         round = round.noted(events=[Event("alike", _alike(len(found.clients)), detail=dict(found.facts))])
     return round.to(replace(state, labels=after, models=begin(state, after)))
 
@@ -104,24 +102,25 @@ Part = Callable[[Round, int, Found], Round]  # what becomes of a flock in which 
 
 
 def split_flocks(
-    evidence: Source, grouping: Grouping, part: Part, schedule: Schedule = EVERY_ROUND, remarks: Sequence[Remark] = ()
+    evidence: EvidenceSource, grouping: Grouping, part: Part, timing: Timing = EVERY_ROUND, remarks: Sequence[Remark] = ()
 ) -> Stage:  # fmt: skip
     """Look inside each flock by itself, when it is time; `part` says what becomes of one that falls apart."""
 
     def run(round: Round) -> Round:
-        if not schedule.look(round.state, round.number):
+        if not timing.look(round.state, round.number):
             return round
         known = evidence.known(round)
         round = round.to(LOOKED.put(round.state, Looked(round.number)))
         told: dict[str, float] = {}
+        closest = np.inf
         for flock in flocks_in(round.state.labels[known.clients]):
             state = round.state
             members = np.flatnonzero((state.labels[known.clients] == flock) & state.free[known.clients])
             found = grouping.find(known.of(members), round)
             round = round.noted(arrays=found.arrays)
-            # Of several flocks that were tested, the closest call is reported.
-            if found.facts.get("alpha_cross", -np.inf) < told.get("alpha_cross", np.inf):
+            if found.call is None or found.call < closest:
                 told |= found.facts
+                closest = closest if found.call is None else found.call
             if found.flocks > 1:
                 round = part(round, int(flock), found)
         return round.noted(facts=told)

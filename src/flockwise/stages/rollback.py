@@ -10,9 +10,9 @@ from flockwise.messages import Event, Scores
 from flockwise.options import Count
 from flockwise.scoring import Scoring
 from flockwise.stages.place import ASKS, scoring_plan
-from flockwise.stages.schedule import FOUND
 from flockwise.stages.stage import REPLIES, Round, Stage, Steps, ask, nothing, stage
 from flockwise.stages.state import Slot, State, flocks_in
+from flockwise.stages.timing import FOUND
 from flockwise.types import Models
 
 # The options that strategies with a roll-back share.

@@ -10,9 +10,9 @@ from flockwise.stages.attribution import SendsOne
 from flockwise.stages.batch import believed
 from flockwise.stages.place import scoring_plan
 from flockwise.stages.sampling import everyone
-from flockwise.stages.schedule import FOUND, Looked, Schedule
 from flockwise.stages.stage import AVERAGED, REPLIES, Round, Setting, Stage, Steps, ask, stage
 from flockwise.stages.state import UNPLACED, Slot, State
+from flockwise.stages.timing import FOUND, Looked, Timing
 from flockwise.types import Models, Rows
 
 
@@ -41,14 +41,14 @@ class MixedByShares(SendsOne):
         return mixed.astype(np.float32), np.arange(state.clients)
 
 
-def weigh(schedule: Schedule, least: float) -> Stage:
+def weigh(timing: Timing, least: float) -> Stage:
     """When it is time, all clients say which share of their training samples each flock's model fits best.
 
     A flock that fits none still gets the share `least`. A client belongs, on the record, to the flock of its largest share.
     """
 
     def run(round: Round) -> Steps:
-        if not schedule.looks(round):
+        if not timing.looks(round):
             return round
         plan = scoring_plan(round, round.state.models, everyone(round))
         round, scores = yield from ask(round, replace(plan, shares=True))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Generic, Protocol, TypeVar, cast, get_args, get_type_hints, runtime_checkable
 
 import numpy as np
 
@@ -81,6 +81,18 @@ class _Saved:
 T = TypeVar("T")
 
 
+@runtime_checkable
+class Memory(Protocol):
+    """What a stage may remember that is no NamedTuple: it says itself which arrays it is made of."""
+
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """All of it, by name."""
+
+    @classmethod
+    def from_arrays(cls, arrays: Any) -> Any:
+        """The same memory again."""
+
+
 def _home(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
@@ -91,7 +103,7 @@ SLOTS: "dict[str, Slot[Any]]" = {}  # every slot by name
 class Slot(Generic[T]):
     """A place in the state for what one stage remembers: a NamedTuple of arrays and whole numbers.
 
-    A kind that is no NamedTuple has `arrays()` and a class method `from_arrays`. `by_client` names its arrays that have a
+    A kind that is no NamedTuple is a `Memory`. `by_client` names its arrays that have a
     row for each client, with what a client has that is new; `squares` those that are client by client. A memory that
     does not say is forgotten when a run goes on with other clients, and so is one that is `brief`.
     """
@@ -120,8 +132,8 @@ class Slot(Generic[T]):
         return cast(T, held.made)
 
     def _from(self, arrays: Mapping[str, np.ndarray]) -> T:
-        if hasattr(self._kind, "from_arrays"):
-            made: T = self._kind.from_arrays(arrays)  # type: ignore[attr-defined]
+        if issubclass(self._kind, Memory):
+            made: T = self._kind.from_arrays(arrays)
             return made
         hints = get_type_hints(self._kind)
         whole = {name for name, hint in hints.items() if hint is int or int in get_args(hint)}
@@ -143,7 +155,7 @@ class Slot(Generic[T]):
 def _arrays(held: Any) -> dict[str, np.ndarray]:
     if isinstance(held, _Saved):
         return held.arrays if held.made is None else _arrays(held.made)
-    if hasattr(held, "arrays"):
+    if isinstance(held, Memory):
         return dict(held.arrays())
     return {
         name: np.array([part]) if isinstance(part, int) else part

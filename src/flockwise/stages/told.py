@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flockwise.similarity import Table
+from flockwise.similarity import ClientTable
 from flockwise.stages.evidence import Known
 from flockwise.stages.stage import REPLIES, Round, Stage, stage
 from flockwise.stages.state import UNPLACED, Slot
@@ -14,7 +14,7 @@ from flockwise.stages.state import UNPLACED, Slot
 class _Told:
     """An array of every client, and whether it has told any."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ClientTable) -> None:
         self.table = table
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -23,7 +23,7 @@ class _Told:
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "_Told":
         return cls(
-            Table({name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()})
+            ClientTable({name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()})
         )
 
 

@@ -19,9 +19,9 @@ from flockwise.aggregation import Rule
 from flockwise.notes import AtRound
 from flockwise.options import Count, NonNegative, Positive
 from flockwise.stages import (
-    Bipartition,
     Every,
     Method,
+    SplitInTwo,
     all_go_on,
     average,
     chain,
@@ -50,7 +50,7 @@ def cfl(
     cohesion: Cohesion = 0.1, first: First = 1,
 ) -> Method:  # fmt: skip
     """Recursive splits; both parts go on."""
-    in_two = Bipartition(threshold, decay, eps1, eps2, cohesion)  # l.12-15
+    in_two = SplitInTwo(threshold, decay, eps1, eps2, cohesion)  # l.12-15
     splits = split_flocks(this_round, in_two, all_go_on, Every(first))  # l.11, l.19: for each cluster
     # l.23: the parts are averaged apart in the same round, and everyone counts the same
     return Method(chain(train(sample), splits, average(rule.unweighted()), place()))
@@ -66,7 +66,7 @@ def byzantine_cfl(
     cohesion: Cohesion = 0.1, first: First = 1,
 ) -> Method:  # fmt: skip
     """Recursive splits; only the larger part goes on."""
-    in_two = Bipartition(threshold, decay, eps1, eps2, cohesion)  # l.12-15
+    in_two = SplitInTwo(threshold, decay, eps1, eps2, cohesion)  # l.12-15
     warned = [sets_minorities_apart("byzantine-cfl")]
     splits = split_flocks(this_round, in_two, largest_goes_on, Every(first), warned)  # l.11, l.17
     return Method(chain(train(sample), splits, average(rule.unweighted())))  # l.23

@@ -48,19 +48,19 @@ def custom(
 ) -> Method:
     """The method these choices make."""
     whole = choices.together(when, scope, keep, evidence, aggregate, attribution)
-    schedule = choices.schedule_of(when, first, every, patience)
-    source, remember = choices.source_of("latest-models" if whole else evidence, max_age, schedule)
+    timing = choices.timing_of(when, first, every, patience)
+    source, remember = choices.source_of("latest-models" if whole else evidence, max_age, timing)
     serve = choices.serving_of(attribution, evidence)
     step = choices.step_of(rule, attribution, group_weights, whole)
     look = None
-    if schedule is not None:
+    if timing is not None:
         cluster = (clustering, clustering_parameters)
         groups = choices.grouping_of(evidence, similarity, power, *cluster, min_separation)
-        look = choices.look_of(source, groups, schedule, scope, keep, attribution)
+        look = choices.look_of(source, groups, timing, scope, keep, attribution)
     watched = chain(guards.watch_flocks(judge), step)
     per_flock = attribution == "flock"
-    newcomers = choices.newcomers_of(source, similarity, schedule, scope, census, per_flock)
-    usual = choices.round_of(serve, remember, watched, look, schedule, start, census, per_flock, newcomers)
+    newcomers = choices.newcomers_of(source, similarity, timing, scope, census, per_flock)
+    usual = choices.round_of(serve, remember, watched, look, timing, start, census, per_flock, newcomers)
     asks = place == "validation" and per_flock
     ends = guards.at_the_end(follow, judge, judge_after, judge_ratio, rollback, snapshot_every, places=asks)
     return Method(chain(usual, ends), serve=serve)

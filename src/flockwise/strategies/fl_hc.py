@@ -30,8 +30,8 @@ from flockwise.stages.method import Method
 from flockwise.stages.newcomers import Newcomers
 from flockwise.stages.regroup import find_flocks
 from flockwise.stages.sampling import everyone, sample
-from flockwise.stages.schedule import Every
 from flockwise.stages.stage import chain, when
+from flockwise.stages.timing import Every
 from flockwise.stages.train import train
 from flockwise.strategies.strategy import MEAN, strategy
 

@@ -23,7 +23,7 @@ from flockwise.similarity import one_plus_cosine
 from flockwise.stages import LatestUpdates, Method, average, chain, find_flocks, guards, sample, train
 from flockwise.stages.grouping import Clustered
 from flockwise.stages.newcomers import Newcomers
-from flockwise.stages.schedule import WhenStable, once
+from flockwise.stages.timing import WhenStable, once
 from flockwise.strategies.strategy import MEAN, strategy
 
 EXAMPLE = {"warmup": "auto", "patience": 2, "rollback": True, "judge": "validation"}

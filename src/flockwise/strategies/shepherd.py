@@ -32,9 +32,9 @@ from flockwise.stages.parole import Parole, parole, probation
 from flockwise.stages.place import Follow, place
 from flockwise.stages.regroup import all_go_on, split_flocks
 from flockwise.stages.sampling import sample
-from flockwise.stages.schedule import Every
 from flockwise.stages.separation import beyond_noise
 from flockwise.stages.stage import chain
+from flockwise.stages.timing import Every
 from flockwise.stages.train import train
 from flockwise.strategies.strategy import strategy
 

@@ -13,7 +13,7 @@ from flockwise.studies.outputs import write_outputs
 from flockwise.studies.reading import check_numbers, specs_of, value_of
 from flockwise.studies.results import Result, current, results_in
 from flockwise.studies.rows import with_rows
-from flockwise.studies.side_by_side import Told, jobs_for, run_units
+from flockwise.studies.side_by_side import CellNews, jobs_for, run_units
 from flockwise.studies.table import StudyTable
 from flockwise.studies.tabulating import tables_of
 from flockwise.studies.tuning import Search, tune, with_choices
@@ -119,7 +119,7 @@ class Study:
 
     def carry_out(
         self, *, jobs: int = 0, keep_runs: bool = False, ray: str | None = None, cells: Iterable[Cell] | None = None,
-        watch: Callable[[Told], object] = lambda told: None, stop: Callable[[], bool] = lambda: False,
+        watch: Callable[[CellNews], object] = lambda told: None, stop: Callable[[], bool] = lambda: False,
     ) -> bool:  # fmt: skip
         """Run what is missing, side by side; whether all of it was tried. The same call goes on after a stop."""
         if not self.tune(jobs=jobs, keep_runs=keep_runs, ray=ray, watch=watch, stop=stop):
@@ -129,7 +129,7 @@ class Study:
 
     def tune(
         self, *, jobs: int = 0, keep_runs: bool = False, ray: str | None = None,
-        watch: Callable[[Told], object] = lambda told: None, stop: Callable[[], bool] = lambda: False,
+        watch: Callable[[CellNews], object] = lambda told: None, stop: Callable[[], bool] = lambda: False,
     ) -> bool:  # fmt: skip
         """Carry out the searches that are not through; whether all of them are. Nothing to do where nothing is tuned."""
         if not self.untuned:
@@ -149,7 +149,7 @@ class Study:
 
     def _run(
         self, cells: list[Cell], folder: Path, jobs: int, keep_runs: bool, ray: str | None,
-        watch: Callable[[Told], object], stop: Callable[[], bool],
+        watch: Callable[[CellNews], object], stop: Callable[[], bool],
     ) -> bool:  # fmt: skip
         """Carry out cells side by side; whether all of them were tried."""
         units = units_of(cells)
@@ -204,7 +204,7 @@ class Study:
 def study(
     what: str | Path | Mapping[str, Any], *, scale: str = "", out: str | Path | None = None,
     data: str | Path | None = None, jobs: int = 0, keep_runs: bool = False, ray: str | None = None,
-    watch: Callable[[Told], object] = lambda told: None, stop: Callable[[], bool] = lambda: False,
+    watch: Callable[[CellNews], object] = lambda told: None, stop: Callable[[], bool] = lambda: False,
 ) -> Study:  # fmt: skip
     """Carry out a study (a TOML file, or the same as a mapping) and return it with its results.
 

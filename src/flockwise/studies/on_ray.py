@@ -14,7 +14,7 @@ from typing import Any
 from flockwise.engine.ray_cluster import connected
 from flockwise.studies.cells import Cell
 from flockwise.studies.results import Result, cell_digest, write_result
-from flockwise.studies.side_by_side import Told, final_accuracy
+from flockwise.studies.side_by_side import CellNews, final_accuracy
 from flockwise.studies.work import Bench, Stopped, blank, carry_out
 
 _LOOK_EVERY = 0.5  # seconds
@@ -23,7 +23,7 @@ _TRIES = 4  # of a unit whose node or process dies
 
 def run_on_ray(
     units: Sequence[list[Cell]], bench: Bench, address: str, stop: Callable[[], bool] = lambda: False
-) -> Iterator[Told]:
+) -> Iterator[CellNews]:
     """Carry out all units on the cluster at `address` ("auto": the one that this machine belongs to)."""
     ray, leave = connected(address, f"--ray {address}")
     try:
@@ -50,14 +50,14 @@ def _answer(ray: Any, task: Any) -> list[str] | str:
         return f"its node or process died {_TRIES + 1} times: {str(error).splitlines()[0]}"[:300]
 
 
-def _received(unit: list[Cell], bench: Bench, answer: list[str] | str) -> Iterator[Told]:
+def _received(unit: list[Cell], bench: Bench, answer: list[str] | str) -> Iterator[CellNews]:
     for number, cell in enumerate(unit):
         if isinstance(answer, str):
             result = replace(blank(cell, bench), error=answer)
         else:
             result = Result(**json.loads(answer[number]))
         write_result(bench.results, result, cell_digest(cell))
-        yield Told(cell, error=result.error, accuracy=final_accuracy(result))
+        yield CellNews(cell, error=result.error, accuracy=final_accuracy(result))
 
 
 def _unit(unit: list[Cell], bench: Bench) -> list[str]:

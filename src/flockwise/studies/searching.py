@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from optuna.trial import Trial
 
 Tried = dict[str, Any]  # field: value
-Told = tuple[Tried, float | None]  # settings and what they gave
+Outcome = tuple[Tried, float | None]  # settings and what they gave
 _MOST_AT_RANDOM = 5  # tries before Optuna's model of what is good is asked
 
 
-def proposals(tune: Tune, known: Sequence[Told] = ()) -> Generator[Tried, float | None, None]:
+def proposals(tune: Tune, known: Sequence[Outcome] = ()) -> Generator[Tried, float | None, None]:
     """Settings to try after those that are `known`; it is sent what each gave (None: it failed).
 
     The same answers bring about the same proposals, so a search that was interrupted goes on as if it had not been.
@@ -40,7 +40,7 @@ def _grid(tune: Tune, done: int) -> Generator[Tried, float | None, None]:
         yield dict(zip(tune.search, values, strict=True))
 
 
-def _optuna(tune: Tune, known: Sequence[Told]) -> Generator[Tried, float | None, None]:
+def _optuna(tune: Tune, known: Sequence[Outcome]) -> Generator[Tried, float | None, None]:
     try:
         import optuna
     except ImportError as error:

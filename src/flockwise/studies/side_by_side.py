@@ -28,7 +28,7 @@ _ROOM = 0.8  # share of the free memory that cells may take
 
 
 @dataclass(frozen=True)
-class Told:
+class CellNews:
     """What a worker says: a cell is under way at a round, or has a result, or all is stopped."""
 
     cell: Cell
@@ -40,7 +40,7 @@ class Told:
 
 def run_units(
     units: Sequence[list[Cell]], bench: Bench, jobs: int, stop: Callable[[], bool] = lambda: False
-) -> Iterator[Told]:
+) -> Iterator[CellNews]:
     """Carry out all units; ends early, with everything kept, once `stop` says so."""
     if jobs <= 1 or sys.platform != "linux":
         yield from _here(units, bench, stop)
@@ -52,9 +52,9 @@ def run_units(
         crew.close()
 
 
-def _here(units: Sequence[list[Cell]], bench: Bench, stop: Callable[[], bool]) -> Iterator[Told]:
+def _here(units: Sequence[list[Cell]], bench: Bench, stop: Callable[[], bool]) -> Iterator[CellNews]:
     """In this process, one after the other."""
-    told: list[Told] = []
+    told: list[CellNews] = []
     for unit in units:
         if stop():
             return
@@ -62,7 +62,7 @@ def _here(units: Sequence[list[Cell]], bench: Bench, stop: Callable[[], bool]) -
             for cell, result in carry_out(unit, bench, stop, lambda c, p: told.append(_of(c, p))):
                 yield from told[-1:]
                 told.clear()
-                yield Told(cell, error=result.error, accuracy=final_accuracy(result))
+                yield CellNews(cell, error=result.error, accuracy=final_accuracy(result))
         except Stopped:
             return
 
@@ -99,7 +99,7 @@ class Crew:
         self._cores = jobs
         self._workers = [_Worker(units, bench) for _ in range(self._most)]
 
-    def work(self, stop: Callable[[], bool]) -> Iterator[Told]:
+    def work(self, stop: Callable[[], bool]) -> Iterator[CellNews]:
         """What the workers say, until nothing is left or everybody has stopped."""
         stopping = False
         self._hand_out()
@@ -134,7 +134,7 @@ class Crew:
                 worker.take(unit, max(self._cores // max(waiting, 1), 1), first)
                 busy += 1
 
-    def _heard(self, worker: _Worker, stopping: bool) -> Iterator[Told]:
+    def _heard(self, worker: _Worker, stopping: bool) -> Iterator[CellNews]:
         assert worker.unit is not None
         unit = self._units[worker.unit]
         try:
@@ -143,16 +143,16 @@ class Crew:
             yield from self._died(worker, stopping)
             return
         if "round" in said:
-            yield Told(unit[said["cell"]], said["round"], said["rounds"], accuracy=said["accuracy"])
+            yield CellNews(unit[said["cell"]], said["round"], said["rounds"], accuracy=said["accuracy"])
         elif "error" in said:
             worker.done = said["cell"] + 1
             self._fit(said["memory"])
-            yield Told(unit[said["cell"]], error=said["error"], accuracy=said["accuracy"])
+            yield CellNews(unit[said["cell"]], error=said["error"], accuracy=said["accuracy"])
         else:  # at the end of its unit, or stopped
             worker.unit = None
             self._hand_out()
 
-    def _died(self, worker: _Worker, stopping: bool) -> Iterator[Told]:
+    def _died(self, worker: _Worker, stopping: bool) -> Iterator[CellNews]:
         """Its cell failed; the others of the unit, and the other units, go on."""
         assert worker.unit is not None
         worker.process.join()
@@ -162,7 +162,7 @@ class Crew:
             why += " (killed: out of memory?)"
         if not stopping:
             write_result(self._bench.results, replace(blank(cell, self._bench), error=why), cell_digest(cell))
-            yield Told(cell, error=why)
+            yield CellNews(cell, error=why)
             if worker.done + 1 < len(self._units[number]):
                 self._left.insert(0, (number, worker.done + 1))
         self._workers.remove(worker)
@@ -233,9 +233,9 @@ def _work(
     say(end=True)
 
 
-def _of(cell: Cell, progress: Any) -> Told:
+def _of(cell: Cell, progress: Any) -> CellNews:
     value = progress.facts.get("accuracy")
-    return Told(
+    return CellNews(
         cell,
         progress.round,
         progress.rounds,

@@ -12,7 +12,7 @@ from flwr.supercore.task_identity import TaskIdentity
 
 from flockwise.errors import FlockwiseError
 from flockwise.flower.exchange import Answer
-from flockwise.flower.records import Layout, read_array
+from flockwise.flower.records import RecordLayout, read_array
 from flockwise.flower.roster import Roster
 from flockwise.flower.user_messages import MALFORMED as OF_USERS
 from flockwise.flower.user_messages import UserMessages
@@ -82,7 +82,7 @@ def _(data: bytes, folder: Path) -> object:
     """The first byte says which of the usual parts are odd, the rest is the array and the names of metrics."""
     odd, rest = (data[0], data[1:]) if data else (0, b"")
     body, _, names = rest.partition(b"\0\0num") if not odd & 8 else (rest, b"", rest[-40:])
-    layout = Layout.of(
+    layout = RecordLayout.of(
         ArrayRecord({"w": Array(np.zeros(SHAPE, np.float32)), "n": Array(np.zeros(1, np.int64))})
     )
     array = Array("float32", SHAPE, "numpy.ndarray" if not odd & 1 else names.decode("latin1"), body)

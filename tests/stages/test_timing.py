@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from flockwise.stages import Every, Found, WhenStable, once
-from flockwise.stages.schedule import FOUND, LOOKED, Looked
+from flockwise.stages.timing import FOUND, LOOKED, Looked
 from tests.stages.states import a_round, state
 
 

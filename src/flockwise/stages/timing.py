@@ -23,7 +23,7 @@ LOOKED = Slot("looked", Looked, {})
 FOUND = Slot("found", Looked, {})
 
 
-class Schedule(ABC):
+class Timing(ABC):
     """Decides, at the end of a round, whether to look for flocks, and whether to act on what was found."""
 
     @abstractmethod
@@ -31,7 +31,7 @@ class Schedule(ABC):
         """Whether to look for flocks at the end of this round."""
 
     def act(self, state: State, found: Found) -> tuple[bool, State]:
-        """Whether to act on what was found; the state carries what the schedule remembers."""
+        """Whether to act on what was found; the state carries what the timing remembers."""
         return True, state
 
     def over(self, state: State) -> bool:
@@ -48,7 +48,7 @@ class Schedule(ABC):
 
 
 @dataclass(frozen=True)
-class Every(Schedule):
+class Every(Timing):
     """At the end of round `first`, then every `every` rounds (None: just once), until round `last`.
 
     Just once is the first round from `first` on in which somebody answers: a round that failed comes again.
@@ -59,7 +59,7 @@ class Every(Schedule):
     last: int | None = None
 
     def look(self, state: State, round: int) -> bool:
-        """On the rounds of the schedule."""
+        """On the rounds of the timing."""
         if round < self.first or (self.last is not None and round > self.last):
             return False
         if self.every is None:
@@ -103,7 +103,7 @@ _STABLE = Slot("stable", Stable, {"labels": -1})
 
 
 @dataclass(frozen=True)
-class WhenStable(Schedule):
+class WhenStable(Timing):
     """Once, when the evidence has settled: the flocks found have not changed for `patience` rounds.
 
     Unchanged means an adjusted Rand index of at least `agreement` with the previous round's flocks, on

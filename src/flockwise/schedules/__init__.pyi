@@ -1,0 +1,11 @@
+from flockwise.schedules.contract import SCHEDULES as SCHEDULES
+from flockwise.schedules.contract import Schedule as Schedule
+from flockwise.schedules.contract import SchedulePiece as SchedulePiece
+from flockwise.schedules.contract import factor_of as factor_of
+from flockwise.schedules.contract import schedule as schedule
+from flockwise.schedules.contract import schedules_from as schedules_from
+from flockwise.schedules.cosine import cosine as cosine
+from flockwise.schedules.decay import exponential as exponential
+from flockwise.schedules.decay import step as step
+from flockwise.schedules.steady import constant as constant
+from flockwise.schedules.steady import warmup as warmup

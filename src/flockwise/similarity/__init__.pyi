@@ -1,0 +1,11 @@
+from flockwise.similarity.cosine import cosine as cosine
+from flockwise.similarity.cosine import one_plus_cosine as one_plus_cosine
+from flockwise.similarity.evidence import Evidence as Evidence
+from flockwise.similarity.measure import SIMILARITIES as SIMILARITIES
+from flockwise.similarity.measure import Measure as Measure
+from flockwise.similarity.measure import as_measure as as_measure
+from flockwise.similarity.measure import similarity as similarity
+from flockwise.similarity.minkowski import l1 as l1
+from flockwise.similarity.minkowski import l2 as l2
+from flockwise.similarity.table import ClientTable as ClientTable
+from flockwise.similarity.trusted import trusted as trusted

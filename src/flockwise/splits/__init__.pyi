@@ -1,0 +1,17 @@
+from flockwise.splits.by_writer import by_writer as by_writer
+from flockwise.splits.contract import SPLITS as SPLITS
+from flockwise.splits.contract import SplitPiece as SplitPiece
+from flockwise.splits.contract import find_split as find_split
+from flockwise.splits.contract import split as split
+from flockwise.splits.dirichlet import dirichlet as dirichlet
+from flockwise.splits.feature_dirichlet import feature_dirichlet as feature_dirichlet
+from flockwise.splits.feature_shift import feature_shift as feature_shift
+from flockwise.splits.iid import iid as iid
+from flockwise.splits.kinds import kinds as kinds
+from flockwise.splits.label_swap import label_swap as label_swap
+from flockwise.splits.majority_class import majority_class as majority_class
+from flockwise.splits.natural import natural as natural
+from flockwise.splits.noniid_degree import noniid_degree as noniid_degree
+from flockwise.splits.pathological import pathological as pathological
+from flockwise.splits.quantity import quantity as quantity
+from flockwise.splits.rotation import rotation as rotation

@@ -1,0 +1,13 @@
+from flockwise.tasks.binary import binary as binary
+from flockwise.tasks.classification import classification as classification
+from flockwise.tasks.contract import IGNORED as IGNORED
+from flockwise.tasks.contract import TASKS as TASKS
+from flockwise.tasks.contract import Task as Task
+from flockwise.tasks.contract import TaskPiece as TaskPiece
+from flockwise.tasks.contract import task as task
+from flockwise.tasks.finding import find_task as find_task
+from flockwise.tasks.finding import shifted as shifted
+from flockwise.tasks.multi_label import multi_label as multi_label
+from flockwise.tasks.regression import regression as regression
+from flockwise.tasks.sequences import next_token as next_token
+from flockwise.tasks.sequences import sequence_labelling as sequence_labelling
