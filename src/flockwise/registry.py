@@ -8,7 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any, Generic, Self, TypeVar
@@ -68,9 +68,11 @@ class Piece:
             for name, field in self.options.model_fields.items()
         }
 
-    def resolved(self, values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    def resolved(
+        self, values: Mapping[str, Any], prefix: str = "", beside: Collection[str] = ()
+    ) -> dict[str, Any]:
         """These options checked, and the others at their defaults."""
-        return resolved(self.function, values, self.given, prefix, self.name)
+        return resolved(self.function, values, self.given, prefix, self.name, beside)
 
 
 P = TypeVar("P", bound=Piece)
