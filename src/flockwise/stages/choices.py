@@ -51,8 +51,7 @@ Start = Annotated[
     "new flocks start from the model after this round, or each from its own mean of it",
 ]
 Keep = Annotated[
-    Literal["all", "largest"],
-    "within: go on with all parts of a split, or set all but the largest apart (never a majority)",
+    Literal["all", "largest"], "within: go on with all parts of a split, or set all but the largest apart"
 ]
 Attribute = Annotated[
     Literal["flock", "one-model", "avg", "1nn", "wnn"],
