@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check scripts bench reliability docs site wheel clean
+.PHONY: help demo test check scripts bench reliability fuzzing mutation kills soak docs site wheel clean
 
 help:  ## list the commands
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,24 @@ bench: .venv/.dev  ## short benchmarks, as ratios measured in the same run
 
 reliability: .venv/.dev  ## run the tests behind the promises of docs/reliability.md and count (TIMES=20: in full)
 	@$(BIN)/python benchmarks/reliability/run.py --times $(or $(TIMES),1); status=$$?; \
+	$(BIN)/python benchmarks/reliability/page.py; exit $$status
+
+fuzzing: .venv/.dev  ## hostile bytes for every decoder, up to INPUTS=1000000 each; hours; goes on where it was
+	@$(PIP) --editable '.[fuzz]'
+	@$(BIN)/python -m tests.reliability.fuzz all --inputs $(or $(INPUTS),1000000); status=$$?; \
+	$(BIN)/python benchmarks/reliability/page.py; exit $$status
+
+mutation: .venv/.dev  ## faults put into kernels and gate, one at a time (MOST=150: of each file so many); hours
+	@$(BIN)/python benchmarks/reliability/mutate.py --most $(or $(MOST),1000000); status=$$?; \
+	$(BIN)/python benchmarks/reliability/page.py; exit $$status
+
+kills: .venv/.dev  ## what is left of the 60 kills of Flower's processes; hours; goes on where it was
+	@$(BIN)/python -m tests.reliability.kill_matrix --moments 20 --out benchmarks/results/flower_kills_more.json \
+	  --after $$(ls benchmarks/results/flower_kills*.json | grep -v without); status=$$?; \
+	$(BIN)/python benchmarks/reliability/page.py; exit $$status
+
+soak: .venv/.dev  ## 10,000 rounds in one process, and the memory of a server beside its formula
+	@$(BIN)/python benchmarks/reliability/soak.py; status=$$?; $(BIN)/python benchmarks/reliability/memory.py || status=$$?; \
 	$(BIN)/python benchmarks/reliability/page.py; exit $$status
 
 docs: .venv/.dev  ## write the generated pages: the config schema and the reference tables

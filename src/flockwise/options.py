@@ -10,7 +10,7 @@ import functools
 import inspect
 import typing
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
@@ -75,13 +75,15 @@ def resolved(
     prefix: str = "",
     name: str = "",
     directory: Any = None,
+    beside: Collection[str] = (),
 ) -> dict[str, Any]:
     """Checked values with the defaults filled in, ready to call the function with; `name` is who needs them.
 
-    `directory` is where pieces of a user's own are looked for, if the options name some.
+    `directory` is where pieces of a user's own are looked for, if the options name some; `beside` are keys of the section
+    that are not the function's: an unknown one may be a slip of them.
     """
     who = name or getattr(function, "__name__", "")
-    model = validated(options_of(function, given), values, prefix, who, directory)
+    model = validated(options_of(function, given), values, prefix, who, directory, beside)
     return {name: getattr(model, name) for name in [*type(model).model_fields, *(model.model_extra or {})]}
 
 
@@ -129,7 +131,12 @@ def written(value: Any) -> Any:
 
 
 def validated(
-    model: type[M], values: Mapping[str, Any], prefix: str = "", name: str = "", directory: Any = None
+    model: type[M],
+    values: Mapping[str, Any],
+    prefix: str = "",
+    name: str = "",
+    directory: Any = None,
+    beside: Collection[str] = (),
 ) -> M:
     """The validated model, or a ConfigError with a line per fault: field, value, rule, nearest valid name."""
     try:
@@ -137,7 +144,7 @@ def validated(
     except ValidationError as error:
         faults: dict[str, list[str]] = {}
         for fault in error.errors():
-            field, message = _line(model, fault, prefix, name)
+            field, message = _line(model, fault, prefix, name, beside)
             faults.setdefault(field, []).append(message)
         # A field that may be of several kinds has a message for each of them.
         lines = [f"{field}: {', or '.join(dict.fromkeys(told))}" for field, told in sorted(faults.items())]
@@ -222,7 +229,9 @@ def _described(annotation: Any) -> Any:
     return none_in_words(described) if may_be_none(kind) else described
 
 
-def _line(model: type[BaseModel], fault: Any, prefix: str, needed_by: str) -> tuple[str, str]:
+def _line(
+    model: type[BaseModel], fault: Any, prefix: str, needed_by: str, beside: Collection[str] = ()
+) -> tuple[str, str]:
     # Union alternatives appear in the location as type names; the field path is what precedes them.
     path, here = [], model
     for part in fault["loc"]:
@@ -235,7 +244,8 @@ def _line(model: type[BaseModel], fault: Any, prefix: str, needed_by: str) -> tu
             here = inner if isinstance(inner, type) else object  # type: ignore[assignment]
         elif fault["type"] == "extra_forbidden":
             name = ".".join([*path, named(part)])
-            hint = nearest(str(part), list(fields)) if fields else "it takes none"
+            known = [*fields, *(beside if here is model else ())]
+            hint = nearest(str(part), known) if known else "it takes none"
             return f"{prefix}{name} = {shown(fault['input'])}", f"unknown key; {hint}"
         elif isinstance(part, int):
             path.append(str(part))

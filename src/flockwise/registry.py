@@ -8,7 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any, Generic, Self, TypeVar
@@ -68,9 +68,11 @@ class Piece:
             for name, field in self.options.model_fields.items()
         }
 
-    def resolved(self, values: Mapping[str, Any], prefix: str = "", directory: Any = None) -> dict[str, Any]:
+    def resolved(
+        self, values: Mapping[str, Any], prefix: str = "", directory: Any = None, beside: Collection[str] = ()
+    ) -> dict[str, Any]:
         """These options checked, and the others at their defaults; users' own pieces are looked for in `directory`."""
-        return resolved(self.function, values, self.given, prefix, self.name, directory)
+        return resolved(self.function, values, self.given, prefix, self.name, directory, beside)
 
 
 P = TypeVar("P", bound=Piece)

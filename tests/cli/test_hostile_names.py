@@ -65,9 +65,9 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     path = arguments[0]
     if isinstance(path, str | bytes | os.PathLike):
         where = Path(os.path.realpath(os.fsdecode(path)))
-        ours = (
-            where == Path(os.devnull) or "__pycache__" in where.parts
-        )  # what Python keeps of what it imports
+        # What Python keeps of what it imports, and shared memory, whose names nobody chooses.
+        ours = where == Path(os.devnull) or "__pycache__" in where.parts
+        ours |= where.is_relative_to("/dev/shm") and where.name.startswith("flockwise-")
         if not ours and not where.is_relative_to(_watched[0]):
             _outside.append(f"{event} {where}")
 

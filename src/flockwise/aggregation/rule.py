@@ -256,7 +256,8 @@ def rule_from(section: Mapping[str, Any], directory: Any = None) -> Rule:
     name, attackers, before = options.pop("name"), options.pop("attackers", 0.0), options.pop("before", ())
     piece = as_rule(find("aggregators", name, RULES, directory), name)
     steps = tuple(step_before(step, directory) for step in before)
-    return Rule(piece, piece.resolved(options, "aggregation."), attackers, steps)
+    beside = ("name", "attackers", "before")
+    return Rule(piece, piece.resolved(options, "aggregation.", beside=beside), attackers, steps)
 
 
 def as_bound(rule: Rule | RulePiece | Callable[..., Any]) -> Rule:

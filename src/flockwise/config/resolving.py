@@ -95,6 +95,11 @@ def _with(config: Config, section: str, options: dict[str, Any]) -> Config:
     return config.model_copy(update={section: type(before).model_validate({**fields, **options})})
 
 
+def _beside(section: OpenSection) -> list[str]:
+    """The keys of a section that are not the options of its piece."""
+    return list(type(section).model_fields)
+
+
 def _data(config: Config, directory: Path | None) -> Config:
     if config.data.name == OWN:
         return config
@@ -102,9 +107,13 @@ def _data(config: Config, directory: Path | None) -> Config:
     function = found.function if isinstance(found, Piece) else found
     if isinstance(found, Spec):
         for name, value in config.data.parameters.items():
-            raise ConfigError(f"data.{named(name)} = {shown(value)}: unknown key; {found.name} takes none")
+            hint = plugins.nearest(name, _beside(config.data))
+            told = hint if hint.startswith("did you mean") else f"{found.name} takes none"
+            raise ConfigError(f"data.{named(name)} = {shown(value)}: unknown key; {told}")
         return config
-    return _with(config, "data", resolved(function, config.data.parameters, GIVEN_TO_READERS, "data."))
+    beside = _beside(config.data)
+    options = resolved(function, config.data.parameters, GIVEN_TO_READERS, "data.", beside=beside)
+    return _with(config, "data", options)
 
 
 def _split(config: Config, directory: Path | None) -> Config:
@@ -115,7 +124,7 @@ def _split(config: Config, directory: Path | None) -> Config:
     if "clients" not in config.split.model_fields_set and _tells_how_many(function):
         config = config.model_copy(update={"split": config.split.model_copy(update={"clients": None})})
     given = GIVEN_TO_SPLITS | first_parameters(function, 1)
-    options = resolved(function, config.split.parameters, given, "split.")
+    options = resolved(function, config.split.parameters, given, "split.", beside=_beside(config.split))
     _at_most_clients(config, function, options, "split.")
     return _with(config, "split", options)
 
@@ -132,9 +141,8 @@ def _model(config: Config, directory: Path | None) -> Config:
         return config
     model = plugins.find("models", config.model.name, MODELS, directory)
     function = model.function if isinstance(model, Piece) else model
-    return _with(
-        config, "model", resolved(function, config.model.parameters, first_parameters(function, 2), "model.")
-    )
+    given, beside = first_parameters(function, 2), _beside(config.model)
+    return _with(config, "model", resolved(function, config.model.parameters, given, "model.", beside=beside))
 
 
 def _task(config: Config, directory: Path | None) -> Config:
@@ -248,12 +256,19 @@ def _attack(config: Config, directory: Path | None) -> Config:
             raise ConfigError(
                 f"attack.clients = {chosen}: nobody attacks; say how with attack.name, or leave it out"
             )
+        # Options of an attack may stand there while it is off; what no attack takes is a slip, perhaps of the name.
+        known = {*_beside(section), *(option for piece in ATTACKS.values() for option in piece.defaults)}
+        for name, value in section.parameters.items():
+            if name not in known:
+                hint = plugins.nearest(name, _beside(section))
+                raise ConfigError(f"attack.{named(name)} = {shown(value)}: unknown key; {hint}")
         return config
     if section.name == OWN:
         return config
     attack = plugins.find("attacks", section.name, ATTACKS, directory)
     function = attack.function if isinstance(attack, Piece) else attack
-    options = resolved(function, section.parameters, frozenset({"clients", "first_round"}), "attack.")
+    given = frozenset({"clients", "first_round"})
+    options = resolved(function, section.parameters, given, "attack.", beside=_beside(section))
     if not chosen:
         raise ConfigError(
             f"attack.clients = {chosen}: nobody would attack; say how many do, or attack.name = 'none'"

@@ -23,8 +23,8 @@ def weighted_sum(rows: Matrix, coefficients: Any) -> Vector:
     """
     if isinstance(rows, StoredRows):
         return by_columns(lambda block: weighted_sum(block, coefficients), rows)
-    weights = np.ascontiguousarray(coefficients, dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
+        weights = np.ascontiguousarray(coefficients, dtype=np.float32)
         compiled = native.weighted_sum(rows, weights)
         result, finite = _weighted_sum(rows, weights) if compiled is None else compiled
     if not finite:

@@ -19,7 +19,7 @@ from flockwise.clustering.crowd import directions, directions_of, most_alike, su
 from flockwise.messages import Event
 from flockwise.stages.attribution import Attribution, Offers, own_flock
 from flockwise.stages.batch import Batch
-from flockwise.stages.evidence import Source
+from flockwise.stages.evidence import EvidenceSource
 from flockwise.stages.place import MOST_TOLD, together
 from flockwise.stages.sketching import sketched, sketcher_of
 from flockwise.stages.stage import REPLIES, Round, Setting, Stage, stage
@@ -49,7 +49,7 @@ class Newcomers:
     or, where flocks are, by distance.
     """
 
-    evidence: Source
+    evidence: EvidenceSource
     usual: Attribution = own_flock
     by_distance: bool = False
 
