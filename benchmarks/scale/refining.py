@@ -5,11 +5,11 @@
 Fashion-MNIST and seeds that no other measurement of sketches has, softmax regression, updates of all at one model. Crowds
 of one kind (IID, skewed labels) and of several (swaps, turns, both), each compared whole and as sketches; two seeds of the
 crowd, two of the sketch. "Before" asks that parts be 3 apart as they are seen, "after" as they would be if compared exactly
-(`stages/separation.py`), and two thirds of that of more than 100 clients. (refining_blur.json was the same without the last.)
+(`stages/separation.py`), and of more than 100 clients two thirds of that (refining_blur.json is without the latter).
 
-Decided before looking. Kept if (a) no crowd of one kind has more flocks than the larger of what whole updates and sketches gave
-before, at any width; and (b) where there are kinds, the mean ARI with them is at no width lower than before. Told besides: how
-near both are to whole updates.
+Decided before looking. Kept if (a) no crowd of one kind has more flocks than the larger of what whole updates and sketches
+gave before, at any width; and (b) where there are kinds, the mean ARI with them is at no width lower than before. Told
+besides: how near both are to whole updates.
 """
 
 import argparse
