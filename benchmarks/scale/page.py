@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from refining import ONE_KIND
 
 from flockwise.pictures import line_chart
 
@@ -35,6 +36,7 @@ def main() -> None:
         "crowds": crowd_table(crowds),
         "growth": growth_table(growth),
         "refining": refining_table(read("refining.json")),
+        "refined": refined(read("refining.json")),
         "neighbours": neighbour_table(read("neighbours.json")),
     }
     for name, text in parts.items():
@@ -135,6 +137,23 @@ def refining_table(found: dict[str, list[Cell]]) -> str:
         ]  # fmt: skip
         lines.append(f"| {name} | {' | '.join(told)} |")
     return "\n".join(lines)
+
+
+def refined(found: dict[str, list[Cell]]) -> str:
+    """Whether what was set before holds, in a line."""
+    more = lower = 0
+    for name, cells in found.items():
+        for width in sorted({cell["width"] for cell in cells}):
+            mine = [cell for cell in cells if cell["width"] == width]
+            before, after = (np.mean([cell[when]["ari"] for cell in mine]) for when in ("before", "after"))
+            lower += after < before - 1e-9
+            most = max(cell[when]["flocks"] for cell in mine for when in ("before", "whole_before"))
+            more += name in ONE_KIND and max(cell["after"]["flocks"] for cell in mine) > most
+    widths = sum(len({cell["width"] for cell in cells}) for cells in found.values())
+    return (
+        f"Of {widths} crowds and widths, {more} of one kind have more flocks than before, and {lower} a lower ARI: "
+        f"**{'not met' if more or lower else 'met'}**."
+    )
 
 
 def shown(cells: list[Cell]) -> str:
