@@ -19,8 +19,8 @@ def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     tables = {
         "streaming": streaming(read("streaming.json")),
-        "newcomers": newcomers(read("newcomers_before.json"), read("newcomers.json")),
-        "report": report(read("report_opening.json")),
+        "newcomers": newcomers(read("newcomers_by_size.json")),
+        "report": report(read("report_opening_quiet.json")),
     }
     for name, table in tables.items():
         mark = f"<!-- {name} -->\n"
@@ -52,21 +52,19 @@ def streaming(found: dict[str, Cell]) -> str:
     return "\n".join(lines)
 
 
-def newcomers(before: dict[str, list[Cell]], after: dict[str, list[Cell]]) -> str:
-    """A row for each setting and way."""
+def newcomers(found: dict[str, list[Cell]]) -> str:
+    """A row for each setting."""
     lines = [
-        "| samples to validate on | newcomers find their flock by | in the right one | ARI when flocks are found "
+        "| samples to validate on | newcomers in the right flock | never heard: the same | ARI when flocks are found "
         "| at the end | accuracy |",
         "|---|---|---|---|---|---|",
     ]
-    for setting in after:
-        for way, runs in (("validation", before[setting]), ("what they resemble", after[setting])):
-            means = {name: [run[name] for run in runs] for name in runs[0]}
-            told = [
-                ", ".join(f"{one:.2f}" for one in means[name])
-                for name in ("right", "ari_found", "ari_end", "accuracy")
-            ]
-            lines.append(f"| {setting.split()[0]} | {way} | {' | '.join(told)} |")
+    for setting, runs in found.items():
+        told = [
+            ", ".join(f"{run[name]:.2f}" for run in runs)
+            for name in ("right", "never_heard_right", "ari_found", "ari_end", "accuracy")
+        ]
+        lines.append(f"| {setting.split()[0]} | {' | '.join(told)} |")
     return "\n".join(lines)
 
 
@@ -79,8 +77,8 @@ def report(found: Cell) -> str:
         "|---|---|",
         f"| size; record | {found['report_bytes'] / 1e6:.1f} MB; {found['record_bytes'] / 1e6:.1f} MB |",
         f"| processor time of the page until it is ready, median of {openings} | {middle['cpu']:.2f} s |",
-        f"| by the clock, with a load of {np.mean(list(machine.values())[1:]):.0f} for {machine['cores']} cores: "
-        f"first paint, content, ready | {middle['paint']:.1f} s, {middle['content']:.1f} s, {middle['ready']:.1f} s |",
+        f"| by the clock, with a load of {np.mean(list(machine.values())[1:]):.1f} for {machine['cores']} cores: "
+        f"first paint, content, ready | {middle['paint']:.2f} s, {middle['content']:.2f} s, {middle['ready']:.2f} s |",
     ]
     return "\n".join(lines)
 

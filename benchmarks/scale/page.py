@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from refining import ONE_KIND
 
 from flockwise.pictures import line_chart
 
@@ -27,12 +28,15 @@ def main() -> None:
     draw("scale-errors", *error_picture(sketches))
     draw("scale-flocks", *flock_picture(sketches))
     draw("scale-clients", *growth_picture(growth, "clients", 10_000))
+    draw("scale-parameters", *growth_picture(growth, "parameters", 100))
     draw("scale-memory", *memory_picture(growth))
     page = (HERE / "page.txt").read_text(encoding="utf-8")
     parts = {
         "sketches": sketch_table(sketches),
         "crowds": crowd_table(crowds),
         "growth": growth_table(growth),
+        "refining": refining_table(read("refining.json")),
+        "refined": refined(read("refining.json")),
         "neighbours": neighbour_table(read("neighbours.json")),
     }
     for name, text in parts.items():
@@ -118,6 +122,47 @@ def sketch_table(sketches: dict[str, Cell]) -> str:
     return "\n".join(lines)
 
 
+def refining_table(found: dict[str, list[Cell]]) -> str:
+    """A row for each crowd: flocks and ARI with the kinds, whole and at two widths, before and now."""
+    lines = head(
+        "crowd", "whole updates, before", "now", "128 numbers, before", "now", "512 numbers, before", "now"
+    )
+    for name, cells in found.items():
+        told = [
+            shown([cell[when] for cell in cells if width in (None, cell["width"])])
+            for width, before, after in (
+                (None, "whole_before", "whole"), (128, "before", "after"), (512, "before", "after")
+            )
+            for when in (before, after)
+        ]  # fmt: skip
+        lines.append(f"| {name} | {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
+def refined(found: dict[str, list[Cell]]) -> str:
+    """Whether what was set before holds, in a line."""
+    more = lower = 0
+    for name, cells in found.items():
+        for width in sorted({cell["width"] for cell in cells}):
+            mine = [cell for cell in cells if cell["width"] == width]
+            before, after = (np.mean([cell[when]["ari"] for cell in mine]) for when in ("before", "after"))
+            lower += after < before - 1e-9
+            most = max(cell[when]["flocks"] for cell in mine for when in ("before", "whole_before"))
+            more += name in ONE_KIND and max(cell["after"]["flocks"] for cell in mine) > most
+    widths = sum(len({cell["width"] for cell in cells}) for cells in found.values())
+    return (
+        f"Of {widths} crowds and widths, {more} of one kind have more flocks than before, and {lower} a lower ARI: "
+        f"**{'not met' if more or lower else 'met'}**."
+    )
+
+
+def shown(cells: list[Cell]) -> str:
+    """How many flocks there are, and the mean ARI."""
+    counts = sorted({cell["flocks"] for cell in cells})
+    many = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{many}: {np.mean([cell['ari'] for cell in cells]):.2f}"
+
+
 def neighbour_table(found: list[Cell]) -> str:
     """A row for each search."""
     lines = head(
@@ -179,18 +224,19 @@ def line_of(growth: list[Cell], step: str, along: str, across: str, at: int) -> 
 
 
 def growth_picture(growth: list[Cell], along: str, at: int) -> tuple[str, str, str, list[tuple[str, Points]]]:
-    """Seconds against clients, both as powers of 10."""
+    """Seconds against clients, or against parameters of so many clients, both as powers of 10."""
     lines = []
-    others = {"trimmed mean", "checkpoint of sketches"}  # in the table; as the median, and hardly anything
+    others = {  # in the table; as the median, hardly anything, and as the mean
+        "trimmed mean", "checkpoint of sketches", "norm bound", "FLTrust", "centred clipping",
+    }  # fmt: skip
+    across = "parameters" if along == "clients" else "clients"
     for step in dict.fromkeys(cell["step"] for cell in growth if cell["step"] not in others):
-        cells = line_of(growth, step, "clients", "parameters", at) or line_of(
-            growth, step, "clients", "parameters", 256
-        )
-        points = [(math.log10(c["clients"]), math.log10(c["cpu"])) for c in cells if c["cpu"] > 1e-4]
+        cells = line_of(growth, step, along, across, at) or line_of(growth, step, along, across, 256)
+        points = [(math.log10(c[along]), math.log10(c["cpu"])) for c in cells if c["cpu"] > 1e-4]
         if len(points) > 1:
             lines.append((step, points))
-    title = "Processor seconds of the server's steps"
-    return title, "clients, as a power of 10", "seconds, as a power of 10", lines
+    title = f"Processor seconds of the server's steps, {at:,} {across}"
+    return title, f"{along}, as a power of 10", "seconds, as a power of 10", lines
 
 
 def memory_picture(growth: list[Cell]) -> tuple[str, str, str, list[tuple[str, Points]]]:

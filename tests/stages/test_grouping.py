@@ -87,3 +87,27 @@ def test_a_bipartition_goes_by_the_similarity_it_is_given():
     found = SplitInTwo(threshold=1.0, measure=near, power=2.0).find(known(rows), ROUND)
     assert np.allclose(found.square, square)
     assert found.labels.tolist() == truth.tolist()
+
+
+def parted(clients, step, noise, seed=0):
+    """Similarities of two parts that are `step` further apart than each inside."""
+    parts, drawn = np.arange(clients) % 2, np.random.default_rng(seed).standard_normal((clients, clients))
+    return 1.2 + step * (parts[:, None] == parts) + noise * (drawn + drawn.T) / np.sqrt(2), parts
+
+
+@pytest.mark.parametrize(("clients", "splits"), [(60, False), (100, False), (101, True), (300, True)])
+def test_parts_of_many_clients_need_not_be_as_far_apart_as_those_of_few(clients, splits):
+    grouping = Clustered(SIMILARITIES["one-plus-cosine"], clustered, "similarity", refine=3.0)
+    square, parts = parted(clients, 0.25, 0.1)  # 2.5 apart
+    assert grouping._real(square, parts, 0.0) is splits
+    never = Clustered(SIMILARITIES["one-plus-cosine"], clustered, "similarity", refine=1000.0)
+    assert not never._real(square, parts, 0.0)
+
+
+def test_sketches_do_not_keep_parts_together_that_are_told_apart_exactly():
+    grouping = Clustered(SIMILARITIES["one-plus-cosine"], clustered, "similarity", refine=3.0)
+    square, parts = parted(
+        80, 0.15, 0.057
+    )  # 2.6 apart as it is seen; errors of 0.04 of cosines near 0.3 are in that
+    assert not grouping._real(square, parts, 0.0)
+    assert grouping._real(square, parts, 1 / 512)

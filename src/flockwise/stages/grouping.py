@@ -13,12 +13,14 @@ from flockwise.similarity import Measure
 from flockwise.similarity.measure import Kind
 from flockwise.stages.crowds import Crowd, is_crowd
 from flockwise.stages.evidence import Known
-from flockwise.stages.separation import seen_through_sketches, separation
+from flockwise.stages.separation import beyond_noise, seen_through_sketches, separation
 from flockwise.stages.stage import Round
 from flockwise.stages.state import State
 from flockwise.types import Clients, Labels, Square
 
 FEWEST_TO_REFINE = 4  # clients; separation means little among fewer
+FEW_TO_REFINE = 100  # up to here `refine` is asked for in full, of ten clients as of a hundred
+FEWEST_IN_NOISE = 10  # clients, of whom noise reaches the usual `refine`
 Cluster = Callable[[np.ndarray, int], Labels]  # similarities, distances or points, and a seed
 
 
@@ -89,8 +91,8 @@ def as_kind(square: Square, measure: Measure, wanted: Kind, power: float = 1.0) 
 class Clustered:
     """Compare, cluster, and keep the flocks only if they are further apart than noise.
 
-    `refine` looks inside each flock again, and splits it if the parts are separated by at least that much:
-    modularity on a dense graph merges flocks that are somewhat alike.
+    `refine` looks inside each flock again, and splits it if the parts are separated by at least that much (of more than a
+    hundred clients two thirds are enough): modularity on a dense graph merges flocks that are somewhat alike.
     `centred` compares clients by how they differ from the mean of those compared.
     """
 
@@ -176,8 +178,10 @@ class Clustered:
         return labels
 
     def _real(self, square: Square, parts: Labels, lost: float) -> bool:
-        """Whether parts of a flock are far enough apart to be flocks."""
+        """Whether parts of a flock are far enough apart to be flocks; noise parts many clients less than few."""
         needed = self.refine or 0.0
+        if len(parts) > FEW_TO_REFINE:
+            needed *= beyond_noise(len(parts)) / beyond_noise(FEWEST_IN_NOISE)
         if not lost:
             return separation(square, parts, self.measure.kind) >= needed
         blur = self.measure.blur(square, lost)

@@ -41,7 +41,10 @@ def flic(
     self_loops: Annotated[bool, "keep each client's similarity with itself in the graph"] = False,
     max_age: Annotated[Count | None, "ignore updates older than this many rounds"] = None,
     min_separation: Annotated[NonNegative, "0 acts on whatever Louvain returns"] = 1.0,
-    refine: Annotated[NonNegative | None, "split a flock whose parts are this far apart; 1000: never"] = 3.0,
+    refine: Annotated[
+        NonNegative | None,
+        "split a flock whose parts are this far apart (above 100 clients: 2/3); 1000: never",
+    ] = 3.0,
     follow: guards.Follow = None,
     judge: guards.JudgeName = "none",
     judge_after: guards.JudgeAfter = None,
