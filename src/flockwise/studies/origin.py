@@ -26,11 +26,14 @@ def origin_of(results: Sequence[Result]) -> list[Fact]:
 
 
 def cpu_told(results: Sequence[Result]) -> str:
-    """The CPU hours of some results, as far as they are on record."""
+    """The CPU hours of some results, as far as they are on record; of the others, how long their rounds took."""
     known = [result.cpu_seconds for result in results if result.cpu_seconds is not None]
-    told = f"{sum(known) / 3600:.2f} CPU hours of {len(known)} results" if known else "unknown"
-    left = len(results) - len(known)
-    return f"{told}; unknown of {left}" if known and left else told
+    others = [result for result in results if result.cpu_seconds is None]
+    parts = [f"{sum(known) / 3600:.2f} CPU hours of {len(known)} results"] if known else []
+    if others:
+        wall = sum(result.seconds for result in others if not result.twin)
+        parts.append(f"unknown of {len(others)}, whose rounds took {wall / 3600:.1f} hours by the clock")
+    return "; ".join(parts) or "none"
 
 
 def _commit(result: Result) -> str:
