@@ -98,11 +98,11 @@ def places(count: int) -> Iterator[Place]:
 
 def in_order(seeds: int) -> Iterator[tuple[Place, int]]:
     """All runs: what is shown attack by attack first, three seeds of everything, then more."""
-    others = tuple(count for count in COUNTS if count not in SHOWN)
+    counts = (0, *SHOWN, *(count for count in COUNTS if count not in SHOWN))
     few, more = range(1, min(seeds, ENOUGH) + 1), range(ENOUGH + 1, seeds + 1)
-    for some, counts in ((few, (0, *SHOWN)), (few, others), (more, (0, *SHOWN, *others))):
+    for some, these in (*((few, (count,)) for count in counts), (more, counts)):
         for seed in some:
-            yield from ((place, seed) for count in counts for place in places(count))
+            yield from ((place, seed) for count in these for place in places(count))
 
 
 def carry_out(seeds: int) -> None:

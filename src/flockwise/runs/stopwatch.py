@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Literal, ParamSpec, TypeVar
 
-Given, Made = ParamSpec("Given"), TypeVar("Made")
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
 Who = Literal["clients", "server"]
 
 
