@@ -165,3 +165,17 @@ def test_an_own_split_that_makes_another_number_of_clients_is_told_so(tmp_path: 
     (tmp_path / "config.toml").write_text('rounds = 1\n[split]\nname = "pairs_of:two"\n')
     run = fw.run(tmp_path / "config.toml", out=tmp_path / "run")
     assert run.about["data"] == "mine" and len(run.clients) == 2 and run.config["split"]["clients"] == "none"
+
+
+def test_classes_may_be_said_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,well\n2,ill\n3,well\n")
+    said = folder(str(tmp_path), "y", classes=["well", "rare", "ill"])
+    assert said.y.tolist() == [0, 2, 0] and said.classes == 3 and said.class_names == ("well", "rare", "ill")
+    (tmp_path / "a.csv").write_text("x,y\n1,7\n2,3\n")  # whole numbers go by how they are written
+    assert folder(str(tmp_path), "y", classes=["3", "5", "7"]).y.tolist() == [2, 0]
+    with pytest.raises(DataError, match="y = '7': must be one of the classes, 3, 5"):
+        folder(str(tmp_path), "y", classes=["3", "5"])
+    with pytest.raises(
+        DataError, match=r"classes = .*: must be the names of all classes, each once, at least two"
+    ):
+        folder(str(tmp_path), "y", classes=["3", "3"])

@@ -185,6 +185,30 @@ def test_clients_set_apart_stay_apart(january: Path, tmp_path: Path) -> None:
     assert [row["name"] for row in second.summary if row["state"] == "set apart for good"] == [name]
 
 
+def test_who_was_set_apart_by_a_person_and_skips_a_month_does_not_come_back_free(
+    january: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(january, tmp_path / "january")
+    for action, name in (("confirm", "hospital D"), ("quarantine", "hospital E"), ("confirm", "hospital F")):
+        assert CliRunner().invoke(app, [action, str(copy), name]).exit_code == 0
+    first = fw.resume(
+        copy, clients=month(1, JANUARY), rounds=7, **options()
+    )  # D, E and F are apart on record
+    for action, name in (("release", "hospital F"), ("confirm", "hospital G")):  # these still wait
+        assert CliRunner().invoke(app, [action, str(copy), name]).exit_code == 0
+    some = {name: kind for name, kind in JANUARY.items() if name[-1] not in "DEFG"}
+    second = fw.continue_run(first.path, month(2, some), more=1, out=tmp_path / "february", **options())
+    third = fw.continue_run(second.path, month(3, some), more=1, out=tmp_path / "march", **options())
+    fourth = fw.continue_run(third.path, month(4, JANUARY), more=1, out=tmp_path / "april", **options())
+    states = {row["name"]: row["state"] for row in fourth.summary if row["state"] != "takes part"}
+    assert states == {
+        "hospital D": "set apart for good", "hospital E": "set apart", "hospital G": "set apart for good",
+    }  # fmt: skip
+    told = [(e.client, e.message) for e in fourth.events if e.kind == "confirmed"]
+    assert told == [(client, "was confirmed before it was away, and still is") for client in (3, 6)]
+    assert fourth.array("trained")[1][-1].tolist() == [name[-1] not in "DEG" for name in NAMES]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "told"),
     [
@@ -209,6 +233,25 @@ def test_data_that_the_models_were_not_made_for_is_refused(january: Path, tmp_pa
         fw.continue_run(january, wide, out=tmp_path / "run", model=torch.nn.Linear(9, 2))
     with pytest.raises(InputError, match="model: this run's model was given in Python"):
         fw.continue_run(january, month(2, FEBRUARY), out=tmp_path / "run")
+
+
+def test_clients_from_python_may_lack_a_class_for_a_month(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+
+    def clients(*names: str) -> fw.Federation:
+        x = rng.normal(size=(60, 2)).astype(np.float32)
+        y = np.array(names)[np.arange(60) % len(names)]
+        return fw.Federation.from_arrays({"north": (x, y), "south": (x + 1, y)})
+
+    first = fw.run(
+        fw.fedavg(), clients("ill", "rare", "well"), model=fw.models.softmax, rounds=1, out=tmp_path / "one"
+    )
+    later = clients("ill", "well")
+    second = fw.continue_run(first.path, later, model=fw.models.softmax, more=1, out=tmp_path / "two")
+    assert second.environment["samples"]["class_names"] == ["ill", "rare", "well"]
+    fw.resume(second.path, clients=later, model=fw.models.softmax, rounds=3)
+    with pytest.raises(InputError, match="the labels must be ill, rare, well, as in one, not dead, ill"):
+        fw.continue_run(first.path, clients("dead", "ill"), model=fw.models.softmax, out=tmp_path / "three")
 
 
 def test_a_continuation_killed_before_it_began_cannot_be_resumed(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flockwise.numbers import shown
 from flockwise.terminal import printable
 
 if TYPE_CHECKING:
@@ -61,4 +62,4 @@ def cell(value: Any) -> str:
     """A value as it stands in a table."""
     if value is None:
         return "-"
-    return f"{value:.3f}" if isinstance(value, float) else printable(str(value))
+    return shown(value) if isinstance(value, float) else printable(str(value))

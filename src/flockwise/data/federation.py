@@ -135,7 +135,7 @@ class Federation:
     def from_arrays(
         cls,
         clients: Sequence[Any] | Mapping[str, Any],
-        classes: int | None = None,
+        classes: int | Sequence[str] | None = None,
         validation: float = 0.1,
         seed: int = 0,
         groups: Sequence[int] | None = None,
@@ -159,7 +159,8 @@ class Federation:
         `inputs` says what samples are: "images" (bytes are 0 to 255 and scaled), "tokens" (whole numbers for an
         embedding) or "numbers" (float32, as they are). "auto": bytes of two or three dimensions are images, whole
         numbers of different lengths tokens, everything else numbers. `layout="NCHW"` moves the channels of torch-style
-        images last. `labels="numbers"` is for numbers to predict; labels that are text are numbered in order.
+        images last. `labels="numbers"` is for numbers to predict; labels that are text are numbered in order, or as
+        `classes` has them, which may also be how many there are.
 
         `about` is what is known of clients (`{"north": {"place": "Oslo", "beds": 900}}`), to be shown with them. A
         `validation` fraction of each client's training samples is set aside.

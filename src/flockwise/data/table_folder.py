@@ -25,6 +25,9 @@ def folder(
     ] = None,
     labels: Annotated[Labels, "what the target is: classes, or numbers to predict"] = "classes",
     inputs: Annotated[Inputs, "what the features are: numbers, tokens or images"] = "auto",
+    classes: Annotated[
+        Sequence[str] | None, "the names of all classes, in order; none: those that are found, sorted"
+    ] = None,
     about: Annotated[str | None, "a file in it with a row a client: name, and what is known of it"] = None,
     beside: Path | None = None,
 ) -> Dataset:
@@ -48,7 +51,7 @@ def folder(
     names = [str(name) for name in checked_names(list(tables), len(tables))]
     try:
         dataset, parts = join_clients(
-            list(tables.values()), [f"{where.name}/{name}" for name in names], classes=None, validation=0.0, seed=0,
+            list(tables.values()), [f"{where.name}/{name}" for name in names], classes=classes, validation=0.0, seed=0,
             layout="NHWC", name=where.name, inputs=inputs, labels=labels, target=target, features=features,
         )  # fmt: skip
     except InputError as error:
