@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import flockwise as fw
 from flockwise.cli.app import app
+from flockwise.dashboard.watching import Watch
 from flockwise.errors import ConfigError, InputError, RunError
 from flockwise.report import describe_run
 from flockwise.strategies import STRATEGIES
@@ -95,6 +96,22 @@ def test_known_clients_keep_their_flock_newcomers_find_theirs_and_drifted_ones_m
     assert names[told["moved"].client] == NAMES[1]
 
 
+def test_what_drifted_moves_under_the_method_that_is_written_by_default(tmp_path: Path) -> None:
+    first = fw.run(
+        fw.shepherd(), month(1, JANUARY), training=fw.SGD(learning_rate=0.2), rounds=8, out=tmp_path / "january", **options()
+    )  # fmt: skip
+    assert len(first.flocks) == 2 and flock_of(first, NAMES[0]) != flock_of(first, NAMES[1])
+    second = fw.continue_run(first.path, month(2, FEBRUARY), more=4, out=tmp_path / "february", **options())
+    kinds = [flock_of(first, NAMES[2]), flock_of(first, NAMES[3])]
+    for row in (0, -1):  # at once, and still after training
+        assert {name: flock_of(second, name, row) for name in FEBRUARY} == {
+            name: kinds[kind] for name, kind in FEBRUARY.items()
+        }
+    assert NAMES[1] in [
+        second.clients[event.client]["name"] for event in second.events if event.kind == "moved"
+    ]
+
+
 def test_the_run_before_is_only_read(january: Path, tmp_path: Path) -> None:
     before = content(january)
     fw.continue_run(january, month(3, FEBRUARY), more=2, out=tmp_path / "march", **options())
@@ -104,6 +121,10 @@ def test_the_run_before_is_only_read(january: Path, tmp_path: Path) -> None:
 def test_history_is_linked_and_shown(january: Path, february: fw.Run) -> None:
     assert february.environment["parent"] == str(january) and february.environment["continued_at"] == 6
     shown = CliRunner().invoke(app, ["show", str(february.path)]).output
+    listed = CliRunner().invoke(app, ["runs", str(january.parent)]).output.splitlines()
+    assert listed[0].split()[-1] == "parent" and any(line.endswith("january, round 6") for line in listed)
+    lines = {each["id"]: each["parent"] for each in Watch(january.parent).summaries()}
+    assert lines["february"] == "january, round 6" and lines["january"] == ""
     assert f"parent      {january} (from round 6)" in shown
     assert (
         "It goes on from january, round 6. Flocks from the first round on."

@@ -150,6 +150,13 @@ def test_which_model_is_said_by_flock_name_or_number(table: fw.Run, tmp_path: Pa
         assert done.exit_code == 2 and told in done.output
 
 
+def test_one_client_is_shown_by_name_or_number(table: fw.Run) -> None:
+    by_name = invoke("clients", str(table.path), "--client", "south")
+    assert by_name == invoke("clients", str(table.path), "--client", "1") and "south" in by_name
+    done = CliRunner().invoke(app, ["clients", str(table.path), "--client", "soth"])
+    assert done.exit_code == 2 and "did you mean 'south'?" in done.output
+
+
 def test_numbers_are_predicted_as_numbers(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     clients = []

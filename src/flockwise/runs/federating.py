@@ -151,7 +151,10 @@ def model_factory(
         return lambda seed: _seeded(model, wanted, seed)
     check_classes(learned, federation.dataset, classes)
     if config.model.name in MODELS:
-        return lambda seed: build(config.model.name, image, classes, seed, **config.model.parameters)
+        options = dict(config.model.parameters)
+        if options.get("weights") is not None:  # a file beside the config, from wherever the run is started
+            options["weights"] = str((directory or Path()) / options["weights"])
+        return lambda seed: build(config.model.name, image, classes, seed, **options)
     found = plugins.find("models", config.model.name, MODELS, directory)
     return lambda seed: _seeded(partial(found, **config.model.parameters), (image, classes), seed)
 
