@@ -179,3 +179,47 @@ def test_classes_may_be_said_in_their_order(tmp_path: Path) -> None:
         DataError, match=r"classes = .*: must be the names of all classes, each once, at least two"
     ):
         folder(str(tmp_path), "y", classes=["3", "3"])
+
+
+@pytest.mark.parametrize(("labels", "task"), [("classes", "multi-label"), ("numbers", "regression")])
+def test_several_columns_may_be_learned_at_once(labels: str, task: str, tmp_path: Path) -> None:
+    random, where = np.random.default_rng(0), tmp_path / "wards"
+    where.mkdir()
+    for name in ("north", "south"):
+        rows = random.normal(size=(60, 2))
+        ends = (rows > 0).astype(int) if labels == "classes" else rows.round(2)
+        lines = [f"{a:.3f},{b:.3f},{c},{d}" for (a, b), (c, d) in zip(rows, ends, strict=True)]
+        (where / f"{name}.csv").write_text("\n".join(["age,beats,fever,cough", *lines]) + "\n")
+    config = {
+        "rounds": 8, "data": {"name": "folder", "path": "wards", "target": ["fever", "cough"], "labels": labels},
+        "split": {"name": "natural"}, "task": {"name": task}, "training": {"epochs": 3, "learning_rate": 0.3},
+    }  # fmt: skip
+    (tmp_path / "my.toml").write_text(tomli_w.dumps(config))
+    run = fw.run(tmp_path / "my.toml", out=tmp_path / "run")
+    assert run.environment["samples"]["columns"] == ["age", "beats"] and run.environment["samples"][
+        "labels"
+    ] == [2]
+    (tmp_path / "new.csv").write_text("age,beats\n2,-2\n-2,2\n")
+    done = CliRunner().invoke(
+        app, ["predict", str(run.path), "--flock", "0", "--data", str(tmp_path / "new.csv")]
+    )
+    assert done.exit_code == 0, done.output
+    head, first, second = done.output.splitlines()
+    assert head == "prediction_fever,prediction_cough"
+    for line, sign in ((first, 1), (second, -1)):
+        fever, cough = map(float, line.split(","))
+        assert (fever - cough) * sign > 0.3
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        (["a", "a"], "must be a column, or several, each once"), ([], "must be a column, or several, each once"),
+        (["a", "nothing"], "a table without 'nothing'"), (["a", "b", "c"], "must be other columns than the target"),
+        (["a", "c"], "column 'c' = 'x': must be numbers"),
+    ],
+)  # fmt: skip
+def test_targets_that_cannot_be_are_named(target: list[str], told: str, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("a,b,c\n0,1,x\n1,0,y\n")
+    with pytest.raises(DataError, match=told):
+        folder(str(tmp_path), target)

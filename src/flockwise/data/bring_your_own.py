@@ -11,6 +11,7 @@ from flockwise.data.entries import Pair, train_and_test
 from flockwise.data.holdout import hold_out
 from flockwise.data.inputs import Inputs, input_arrays
 from flockwise.data.labels import IGNORED, label_arrays
+from flockwise.data.tables import Target
 from flockwise.errors import InputError
 from flockwise.rng import generator
 
@@ -20,7 +21,7 @@ Labels: TypeAlias = Literal["classes", "numbers"]
 
 def join_clients(
     entries: Sequence[Any], fields: Sequence[str], *, classes: int | Sequence[str] | None, validation: float, seed: int,
-    layout: str, name: str, inputs: Inputs, labels: Labels, target: str | None, features: Sequence[str] | None,
+    layout: str, name: str, inputs: Inputs, labels: Labels, target: Target | None, features: Sequence[str] | None,
 ) -> tuple[Dataset, list[Parts]]:  # fmt: skip
     """One data set with all training samples first, and (train, validation, test) of each client."""
     if layout not in ("NHWC", "NCHW"):

@@ -18,7 +18,7 @@ from flockwise.errors import DataError, InputError
 @reader("your own: a folder of CSV or Parquet files, one a client")
 def folder(
     path: Annotated[str, "the folder, relative to the config"],
-    target: Annotated[str, "the column to learn"],
+    target: Annotated[str | Sequence[str], "the column to learn, or several: labels of 0 and 1, or numbers"],
     features: Annotated[Sequence[str] | None, "the columns to learn it from; none: all others"] = None,
     part: Annotated[
         str | None, "a column that says train or test of each row; none: the split decides"
