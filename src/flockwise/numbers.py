@@ -1,5 +1,6 @@
 """The numbers of a run: one definition each, used by runs, reports, comparisons, studies and the dashboard."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -161,6 +162,15 @@ def _catalogue() -> Iterator[Number]:
 
 
 NUMBERS: dict[str, Number] = {number.name: number for number in _catalogue()}
+
+
+def shown(value: float) -> str:
+    """A number for people: three digits behind the point, and where it is small, three that say something."""
+    size = abs(value)
+    if size >= 1e6 or 0 < size < 1e-5:
+        return f"{value:.3g}"
+    places = 3 if size >= 0.1 or not size or not math.isfinite(size) else 2 - math.floor(math.log10(size))
+    return f"{value:.{places}f}"
 
 
 def number_of(name: str) -> Number:

@@ -1,4 +1,5 @@
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,16 @@ def test_a_number_without_end_is_named(tmp_path: Path, digits: int) -> None:
 def test_a_strict_mean_is_refused_when_it_is_read() -> None:
     with pytest.raises(ConfigError, match=r"aggregation\.strict"):
         parse_config({"aggregation": {"name": "mean", "strict": True}})
+
+
+def test_attackers_without_an_attack_are_refused() -> None:
+    with pytest.raises(
+        ConfigError, match=r"attack.clients = 5: nobody attacks; say how with attack.name, or leave it out"
+    ):
+        parse_config({"attack": {"name": "none", "clients": 5}})
+
+
+def test_a_written_config_takes_another_strategy_by_name() -> None:
+    """`flockwise new flic` writes every option of flic; with another strategy's name they are no mistakes of the user's."""
+    written = tomllib.loads(template("flic"))
+    assert parse_config(written, ["strategy.name=ifca"]).strategy.name == "ifca"

@@ -47,6 +47,8 @@ def test_metrics_are_prometheus_text(folder):
     assert 'flockwise_run_round{run="flic"} 6' in lines and 'flockwise_runs{state="finished"} 1' in lines
     assert 'flockwise_run_state{run="flic",state="finished"} 1' in lines
     assert any(line.startswith('flockwise_run_accuracy{run="flic"} 0.') for line in lines)
+    score = 'flockwise_run_score{run="flic",metric="accuracy",better="higher"} 0.'
+    assert any(line.startswith(score) for line in lines)
     assert any(line.startswith("flockwise_run_changed_timestamp_seconds") for line in lines)
 
 

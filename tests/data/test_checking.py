@@ -150,3 +150,11 @@ def test_skew_is_nought_for_equals_and_grows_with_what_differs() -> None:
     assert np.isnan(skew.label_entropy).all() and (skew.label_distance > 0.9).all()
     words = Federation.from_arrays([(y[:, None], y), (y[:, None] + 4, y)], inputs="tokens", validation=0)
     assert np.allclose(check_data(words).skew.feature_shift, 0.5)
+
+
+def test_it_is_told_where_copies_were_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = fw.Federation.from_arrays([(np.eye(4), [0, 1, 0, 1])] * 2)
+    assert not [each for each in fw.data.check_data(clients).findings if "not looked at" in each.message]
+    monkeypatch.setattr("flockwise.data.checking.MOST_COMPARED", 7)
+    (told,) = [each for each in fw.data.check_data(clients).findings if "not looked at" in each.message]
+    assert told.kind == "copies" and not told.bad and "8 samples are more than the 7" in told.message

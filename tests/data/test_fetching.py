@@ -1,10 +1,12 @@
 import gzip
 import io
 import shutil
+import socket
 import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from http.client import HTTPSConnection
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +15,7 @@ import pytest
 from flockwise.data import Spec, fetch, load
 from flockwise.data import mirror as mirror_module
 from flockwise.data.decoders import MNIST_FILES, QMNIST_FILES
+from flockwise.data.packages import COMMANDS
 from flockwise.errors import DataError
 
 
@@ -32,13 +35,13 @@ def web(directory: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[
     """The mirrors as a table of file name -> reply; what is not in it is not found."""
     table = {path.name: serve(path.read_bytes()) for path in (directory / "tiny").iterdir()}
 
-    def urlopen(request: urllib.request.Request, timeout: float) -> Reply:
+    def opened(request: urllib.request.Request) -> Reply:
         name = request.full_url.rsplit("/", 1)[1]
         if name not in table:
             raise urllib.error.HTTPError(request.full_url, 404, "Not Found", {}, None)  # type: ignore[arg-type]
         return table[name](request.full_url)
 
-    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
+    monkeypatch.setattr(mirror_module, "opened", opened)
     return table
 
 
@@ -173,3 +176,33 @@ def test_the_mirrors_bring_writers_where_they_have_them(
         web[f"{name}.gz"] = serve(gzip.compress(tiny_files[name]))
     fetch("tiny", tmp_path / "cache", source="web")
     assert load("tiny", cache=tmp_path / "cache").writer is not None
+
+
+def test_who_is_offline_knows_it_in_seconds(
+    registered: Spec, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    waited: list[float] = []
+
+    def nobody(address: object, timeout: float, *_: object) -> None:
+        waited.append(timeout)
+        raise TimeoutError("timed out")
+
+    for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(socket, "create_connection", nobody)
+    with pytest.raises(DataError, match=r"web: .* cannot be downloaded .*timed out"):
+        fetch("tiny", tmp_path, source="web")
+    assert waited and sum(waited) <= 10 and max(waited) == mirror_module.CONNECT
+
+
+def test_a_connection_that_is_there_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection, waits = mirror_module.Connection("example.org"), []
+    sock = SimpleNamespace(settimeout=waits.append)
+    monkeypatch.setattr(HTTPSConnection, "connect", lambda self: setattr(self, "sock", sock))
+    connection.connect()
+    assert connection.timeout == mirror_module.CONNECT and waits == [mirror_module.PATIENCE]
+
+
+def test_package_clients_are_told_not_to_wait_long() -> None:
+    assert {"--retries", "1", "--timeout", "5"} <= set(COMMANDS["pip"])
+    assert "--fetch-retries=1" in COMMANDS["npm"]

@@ -165,3 +165,61 @@ def test_an_own_split_that_makes_another_number_of_clients_is_told_so(tmp_path: 
     (tmp_path / "config.toml").write_text('rounds = 1\n[split]\nname = "pairs_of:two"\n')
     run = fw.run(tmp_path / "config.toml", out=tmp_path / "run")
     assert run.about["data"] == "mine" and len(run.clients) == 2 and run.config["split"]["clients"] == "none"
+
+
+def test_classes_may_be_said_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,well\n2,ill\n3,well\n")
+    said = folder(str(tmp_path), "y", classes=["well", "rare", "ill"])
+    assert said.y.tolist() == [0, 2, 0] and said.classes == 3 and said.class_names == ("well", "rare", "ill")
+    (tmp_path / "a.csv").write_text("x,y\n1,7\n2,3\n")  # whole numbers go by how they are written
+    assert folder(str(tmp_path), "y", classes=["3", "5", "7"]).y.tolist() == [2, 0]
+    with pytest.raises(DataError, match="y = '7': must be one of the classes, 3, 5"):
+        folder(str(tmp_path), "y", classes=["3", "5"])
+    with pytest.raises(
+        DataError, match=r"classes = .*: must be the names of all classes, each once, at least two"
+    ):
+        folder(str(tmp_path), "y", classes=["3", "3"])
+
+
+@pytest.mark.parametrize(("labels", "task"), [("classes", "multi-label"), ("numbers", "regression")])
+def test_several_columns_may_be_learned_at_once(labels: str, task: str, tmp_path: Path) -> None:
+    random, where = np.random.default_rng(0), tmp_path / "wards"
+    where.mkdir()
+    for name in ("north", "south"):
+        rows = random.normal(size=(60, 2))
+        ends = (rows > 0).astype(int) if labels == "classes" else rows.round(2)
+        lines = [f"{a:.3f},{b:.3f},{c},{d}" for (a, b), (c, d) in zip(rows, ends, strict=True)]
+        (where / f"{name}.csv").write_text("\n".join(["age,beats,fever,cough", *lines]) + "\n")
+    config = {
+        "rounds": 8, "data": {"name": "folder", "path": "wards", "target": ["fever", "cough"], "labels": labels},
+        "split": {"name": "natural"}, "task": {"name": task}, "training": {"epochs": 3, "learning_rate": 0.3},
+    }  # fmt: skip
+    (tmp_path / "my.toml").write_text(tomli_w.dumps(config))
+    run = fw.run(tmp_path / "my.toml", out=tmp_path / "run")
+    assert run.environment["samples"]["columns"] == ["age", "beats"] and run.environment["samples"][
+        "labels"
+    ] == [2]
+    (tmp_path / "new.csv").write_text("age,beats\n2,-2\n-2,2\n")
+    done = CliRunner().invoke(
+        app, ["predict", str(run.path), "--flock", "0", "--data", str(tmp_path / "new.csv")]
+    )
+    assert done.exit_code == 0, done.output
+    head, first, second = done.output.splitlines()
+    assert head == "prediction_fever,prediction_cough"
+    for line, sign in ((first, 1), (second, -1)):
+        fever, cough = map(float, line.split(","))
+        assert (fever - cough) * sign > 0.3
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        (["a", "a"], "must be a column, or several, each once"), ([], "must be a column, or several, each once"),
+        (["a", "nothing"], "a table without 'nothing'"), (["a", "b", "c"], "must be other columns than the target"),
+        (["a", "c"], "column 'c' = 'x': must be numbers"),
+    ],
+)  # fmt: skip
+def test_targets_that_cannot_be_are_named(target: list[str], told: str, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("a,b,c\n0,1,x\n1,0,y\n")
+    with pytest.raises(DataError, match=told):
+        folder(str(tmp_path), target)

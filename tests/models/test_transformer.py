@@ -97,6 +97,18 @@ def test_a_config_says_the_same(text_model, tmp_path):
     assert run.config["model"]["lora"] == 2 and run.facts["perplexity"][-1] < 6
 
 
+def test_weights_lie_beside_the_config_wherever_the_run_is_started(text_model, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    config = {
+        "rounds": 1, "task": {"name": "next-token"},
+        "model": {"name": "transformer", "lora": 2, "weights": text_model[1].name, **SMALL},
+    }  # fmt: skip
+    run = fw.run(config, problems.next_character(), directory=text_model[1].parent, out=tmp_path / "run")
+    assert run.config["model"]["weights"] == text_model[1].name
+    run.model(flock=0)  # made anew from there, too
+
+
 @pytest.mark.parametrize(
     "options, match",
     [

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import flockwise as fw
 from flockwise.cli.app import app
+from flockwise.dashboard.watching import Watch
 from flockwise.errors import ConfigError, InputError, RunError
 from flockwise.report import describe_run
 from flockwise.strategies import STRATEGIES
@@ -95,6 +96,22 @@ def test_known_clients_keep_their_flock_newcomers_find_theirs_and_drifted_ones_m
     assert names[told["moved"].client] == NAMES[1]
 
 
+def test_what_drifted_moves_under_the_method_that_is_written_by_default(tmp_path: Path) -> None:
+    first = fw.run(
+        fw.shepherd(), month(1, JANUARY), training=fw.SGD(learning_rate=0.2), rounds=8, out=tmp_path / "january", **options()
+    )  # fmt: skip
+    assert len(first.flocks) == 2 and flock_of(first, NAMES[0]) != flock_of(first, NAMES[1])
+    second = fw.continue_run(first.path, month(2, FEBRUARY), more=4, out=tmp_path / "february", **options())
+    kinds = [flock_of(first, NAMES[2]), flock_of(first, NAMES[3])]
+    for row in (0, -1):  # at once, and still after training
+        assert {name: flock_of(second, name, row) for name in FEBRUARY} == {
+            name: kinds[kind] for name, kind in FEBRUARY.items()
+        }
+    assert NAMES[1] in [
+        second.clients[event.client]["name"] for event in second.events if event.kind == "moved"
+    ]
+
+
 def test_the_run_before_is_only_read(january: Path, tmp_path: Path) -> None:
     before = content(january)
     fw.continue_run(january, month(3, FEBRUARY), more=2, out=tmp_path / "march", **options())
@@ -104,6 +121,10 @@ def test_the_run_before_is_only_read(january: Path, tmp_path: Path) -> None:
 def test_history_is_linked_and_shown(january: Path, february: fw.Run) -> None:
     assert february.environment["parent"] == str(january) and february.environment["continued_at"] == 6
     shown = CliRunner().invoke(app, ["show", str(february.path)]).output
+    listed = CliRunner().invoke(app, ["runs", str(january.parent)]).output.splitlines()
+    assert listed[0].split()[-1] == "parent" and any(line.endswith("january, round 6") for line in listed)
+    lines = {each["id"]: each["parent"] for each in Watch(january.parent).summaries()}
+    assert lines["february"] == "january, round 6" and lines["january"] == ""
     assert f"parent      {january} (from round 6)" in shown
     assert (
         "It goes on from january, round 6. Flocks from the first round on."
@@ -185,6 +206,30 @@ def test_clients_set_apart_stay_apart(january: Path, tmp_path: Path) -> None:
     assert [row["name"] for row in second.summary if row["state"] == "set apart for good"] == [name]
 
 
+def test_who_was_set_apart_by_a_person_and_skips_a_month_does_not_come_back_free(
+    january: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(january, tmp_path / "january")
+    for action, name in (("confirm", "hospital D"), ("quarantine", "hospital E"), ("confirm", "hospital F")):
+        assert CliRunner().invoke(app, [action, str(copy), name]).exit_code == 0
+    first = fw.resume(
+        copy, clients=month(1, JANUARY), rounds=7, **options()
+    )  # D, E and F are apart on record
+    for action, name in (("release", "hospital F"), ("confirm", "hospital G")):  # these still wait
+        assert CliRunner().invoke(app, [action, str(copy), name]).exit_code == 0
+    some = {name: kind for name, kind in JANUARY.items() if name[-1] not in "DEFG"}
+    second = fw.continue_run(first.path, month(2, some), more=1, out=tmp_path / "february", **options())
+    third = fw.continue_run(second.path, month(3, some), more=1, out=tmp_path / "march", **options())
+    fourth = fw.continue_run(third.path, month(4, JANUARY), more=1, out=tmp_path / "april", **options())
+    states = {row["name"]: row["state"] for row in fourth.summary if row["state"] != "takes part"}
+    assert states == {
+        "hospital D": "set apart for good", "hospital E": "set apart", "hospital G": "set apart for good",
+    }  # fmt: skip
+    told = [(e.client, e.message) for e in fourth.events if e.kind == "confirmed"]
+    assert told == [(client, "was confirmed before it was away, and still is") for client in (3, 6)]
+    assert fourth.array("trained")[1][-1].tolist() == [name[-1] not in "DEG" for name in NAMES]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "told"),
     [
@@ -209,6 +254,25 @@ def test_data_that_the_models_were_not_made_for_is_refused(january: Path, tmp_pa
         fw.continue_run(january, wide, out=tmp_path / "run", model=torch.nn.Linear(9, 2))
     with pytest.raises(InputError, match="model: this run's model was given in Python"):
         fw.continue_run(january, month(2, FEBRUARY), out=tmp_path / "run")
+
+
+def test_clients_from_python_may_lack_a_class_for_a_month(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+
+    def clients(*names: str) -> fw.Federation:
+        x = rng.normal(size=(60, 2)).astype(np.float32)
+        y = np.array(names)[np.arange(60) % len(names)]
+        return fw.Federation.from_arrays({"north": (x, y), "south": (x + 1, y)})
+
+    first = fw.run(
+        fw.fedavg(), clients("ill", "rare", "well"), model=fw.models.softmax, rounds=1, out=tmp_path / "one"
+    )
+    later = clients("ill", "well")
+    second = fw.continue_run(first.path, later, model=fw.models.softmax, more=1, out=tmp_path / "two")
+    assert second.environment["samples"]["class_names"] == ["ill", "rare", "well"]
+    fw.resume(second.path, clients=later, model=fw.models.softmax, rounds=3)
+    with pytest.raises(InputError, match="the labels must be ill, rare, well, as in one, not dead, ill"):
+        fw.continue_run(first.path, clients("dead", "ill"), model=fw.models.softmax, out=tmp_path / "three")
 
 
 def test_a_continuation_killed_before_it_began_cannot_be_resumed(

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 
 import flockwise as fw
+from flockwise.cli.app import app
 from flockwise.errors import ConfigError, PluginError
 
 
@@ -81,3 +83,31 @@ def test_a_method_with_an_object_no_config_can_name_asks_for_it_again(tmp_path: 
     assert done.config["strategy"]["name"] == "own" and len(done.flocks) == 2
     with pytest.raises(ConfigError, match=r"pass it again, as in flockwise.resume"):
         fw.resume(done.path, clients=clients(), model=torch.nn.Linear(3, 2), rounds=3)
+
+
+SPLIT = """
+from dataclasses import replace
+import numpy as np
+from flockwise.data import Federation, Shard
+
+def wards(dataset, *, clients=None, seed, validation):
+    parts = np.array_split(np.arange(200), 7)
+    shards = [Shard(p[:20], p[20:22], p[22:]) for p in parts]
+    return Federation(replace(dataset, name="wards"), tuple(shards))
+"""
+
+
+def test_a_split_of_ones_own_has_its_data_and_clients_on_record(tmp_path: Path) -> None:
+    (tmp_path / "by_ward.py").write_text(SPLIT)
+    (tmp_path / "my.toml").write_text('rounds = 1\nsplit = {name = "by_ward:wards", clients = "none"}\n')
+    done = CliRunner().invoke(
+        app, ["run", str(tmp_path / "my.toml"), "--out", str(tmp_path / "run"), "-q"], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "run")]).output
+    assert "data        wards" in shown and len(fw.open_run(tmp_path / "run").clients) == 7
+    told = CliRunner().invoke(
+        app,
+        ["run", str(tmp_path / "my.toml"), "--set", "split.clients=20", "--out", str(tmp_path / "two"), "-q"],
+    )
+    assert "split.clients = 20: by_ward:wards made 7 clients" in str(told.exception)

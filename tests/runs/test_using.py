@@ -150,6 +150,13 @@ def test_which_model_is_said_by_flock_name_or_number(table: fw.Run, tmp_path: Pa
         assert done.exit_code == 2 and told in done.output
 
 
+def test_one_client_is_shown_by_name_or_number(table: fw.Run) -> None:
+    by_name = invoke("clients", str(table.path), "--client", "south")
+    assert by_name == invoke("clients", str(table.path), "--client", "1") and "south" in by_name
+    done = CliRunner().invoke(app, ["clients", str(table.path), "--client", "soth"])
+    assert done.exit_code == 2 and "did you mean 'south'?" in done.output
+
+
 def test_numbers_are_predicted_as_numbers(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     clients = []
@@ -179,7 +186,56 @@ def test_a_model_is_saved_with_a_card(table: fw.Run, tmp_path: Path) -> None:
     assert card["score"]["mean"] == pytest.approx(float(table.facts["accuracy"][-1]), abs=1e-4)
     assert card["privacy"]["epsilon"] is None and card["config"] == table.config
     text = (tmp_path / "north.safetensors.card.md").read_text()
-    assert "| clients | 2: north, south |" in text and "no differential privacy" in text
+    assert "| clients | 2: north, south |" in text and "no noise was added, so there is no epsilon" in text
+    assert card["flock"] == 0 and "| flock | 0 |" in text
+
+
+def test_a_card_has_all_that_the_task_measures_and_the_loss(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 2)).astype(np.float32)
+    federation = fw.Federation.from_arrays(
+        [((x[:40], x[:40, 0] / 1000), (x[40:], x[40:, 0] / 1000))] * 2, labels="numbers"
+    )
+    run = fw.run(
+        fw.fedavg(), federation, model=fw.models.softmax, task=fw.tasks.regression(), rounds=3,
+        training=fw.SGD(epochs=3, learning_rate=0.1), out=tmp_path / "run",
+    )  # fmt: skip
+    run.save_model(tmp_path / "m.safetensors", flock=0)
+    card = json.loads((tmp_path / "m.safetensors.card.json").read_text())
+    assert set(card["metrics"]) == {"mae", "rmse", "r2", "test_loss"}
+    assert card["score"] == {"name": "mae", **card["metrics"]["mae"]} and card["score"]["better"] == "lower"
+    for name, told in card["metrics"].items():
+        assert told["mean"] == pytest.approx(float(run.facts[name][-1]), rel=1e-4) and told["of_round"] == 3
+    text = (tmp_path / "m.safetensors.card.md").read_text()
+    assert (
+        f"| mae (lower is better) | mean {card['score']['mean']:.4g}, worst" in text
+        and "| test\\_loss (lower" in text
+    )
+
+
+def test_the_card_of_an_earlier_round_is_of_that_round(tmp_path: Path) -> None:
+    config = {
+        "rounds": 6, "seed": 1, "split": {"name": "label_swap", "clients": 6, "groups": 2}, "model": {"name": "mlp"},
+        "strategy": {"name": "flic", "warmup": 4, "min_separation": 0.0}, "training": {"epochs": 3, "learning_rate": 0.2},
+        "checkpoint": {"at": [2]}, "evaluation": {"every": 1},
+    }  # fmt: skip
+    run = fw.run(config, out=tmp_path / "run")
+    assert len(run.flocks) > 1
+    run.save_model(tmp_path / "early.safetensors", flock=0, at=2)
+    early = json.loads((tmp_path / "early.safetensors.card.json").read_text())
+    assert early["round"] == early["score"]["of_round"] == 2 and early["clients"]["count"] == 6
+    assert early["score"]["mean"] == pytest.approx(float(run.facts["accuracy"][1]), abs=1e-4)
+    run.save_model(tmp_path / "one.safetensors", client=3)
+    one = json.loads((tmp_path / "one.safetensors.card.json").read_text())
+    assert one["flock"] == run.summary[3]["flock"] and one["clients"]["names"] == ["client 3"]
+
+
+def test_a_card_says_what_a_method_of_ones_own_says_of_its_noise(table: fw.Run, tmp_path: Path) -> None:
+    run = fw.open_run(table.path)
+    run.facts["epsilon"] = np.array([np.nan, 0.5, 1.25] + [np.nan] * (len(run.rounds) - 3))
+    run.save_model(tmp_path / "m.safetensors", flock=0)
+    card = json.loads((tmp_path / "m.safetensors.card.json").read_text())
+    assert card["privacy"]["epsilon"] == 1.25 and "epsilon 1.25 as of round 3" in card["privacy"]["words"]
 
 
 def test_names_on_a_card_stay_text(tmp_path: Path) -> None:

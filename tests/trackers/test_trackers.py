@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import flockwise as fw
 from flockwise.cli.app import app
 from flockwise.errors import ConfigError, PluginError
+from flockwise.export import export_run
 
 CONFIG = {"rounds": 3, "split": {"clients": 3}, "engine": {"workers": 1}}
 
@@ -33,8 +34,15 @@ class Server:
     def create_experiment(self, name: str) -> str:
         return name
 
-    def search_runs(self, experiments: list[str]) -> list[SimpleNamespace]:
-        return list(self.runs.values())
+    def search_runs(self, experiments: list[str], filter_string: str = "") -> list[SimpleNamespace]:
+        """No more than a page, as a server does: two runs."""
+        name, _, value = filter_string.removeprefix("tags.").partition(" = ")
+        wanted = [
+            run
+            for run in self.runs.values()
+            if not name or run.data.tags.get(name.strip("`")) == value.strip("'")
+        ]
+        return wanted[:2]
 
     def create_run(self, experiment: str, run_name: str, tags: dict[str, str]) -> SimpleNamespace:
         self.made += 1
@@ -93,6 +101,15 @@ def test_a_resumed_run_goes_on_with_the_same_mlflow_run(server: Server, tmp_path
     first, second = server.runs.values()
     assert [step for name, _, _, step in first.metrics if name == "accuracy"] == [1, 2, 3, 4, 5]
     assert first.status == second.status == "FINISHED"
+
+
+def test_a_run_is_found_again_among_more_than_a_page_of_others(server: Server, tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        fw.run(CONFIG, out=tmp_path / name, on_round=fw.trackers.MLflow("x"))
+    fw.resume(tmp_path / "three", rounds=4, on_round=fw.trackers.MLflow("x"))
+    assert server.made == 3
+    export_run(tmp_path / "three", "mlflow", tmp_path / "out")  # takes the place of the last
+    assert server.made == 4 and len(server.runs) == 3
 
 
 def test_a_run_that_stops_is_ended_by_the_with_statement(server: Server, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from flockwise.cli.model_options import client_number
 from flockwise.cli.options import JSON, RUN
 from flockwise.cli.tables import echo_table
 
@@ -15,9 +16,9 @@ from flockwise.cli.tables import echo_table
 @click.option(
     "--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Write a CSV file instead."
 )
-@click.option("--client", type=click.IntRange(min=0), help="Only this one, by its number.")
-def clients(run: Path, as_json: bool, csv_file: Path | None, client: int | None) -> None:
-    """Show what became of each client of RUN: name, flock, state, accuracy, rounds trained, samples.
+@click.option("--client", "said", help="Only this one: its number, or its name.")
+def clients(run: Path, as_json: bool, csv_file: Path | None, said: str | None) -> None:
+    """Show what became of each client of RUN: name, flock, state, its score (accuracy, MAE, ...), rounds trained, samples.
 
     Of more than 20,000 clients, the flocks are shown: --client, --json and --csv have single ones.
     """
@@ -27,6 +28,7 @@ def clients(run: Path, as_json: bool, csv_file: Path | None, client: int | None)
     from flockwise.store.summary import client_summary, flock_summary
 
     found = open_run(run)
+    client = None if said is None else client_number(found, said)
     if client is not None and client >= len(found.clients):
         raise InputError(f"--client {client}: must be 0 to {len(found.clients) - 1}")
     many = len(found.clients) >= MANY and client is None and not as_json and csv_file is None

@@ -12,7 +12,7 @@ from flockwise.cli.progress import follow as follow_run
 @click.command("continue")
 @RUN
 @OUT
-@overrides("What is different now, such as data.path=february.")
+@overrides("What is different now, such as strategy.name=shepherd.")
 @click.option("--more", type=click.IntRange(min=1), help="Rounds to train (default: as many as RUN had).")
 @click.option(
     "--at", type=click.IntRange(min=1), help="Start from this round of RUN (default: its last checkpoint)."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flockwise.cli.options import DATA, JSON, overrides
+from flockwise.cli.options import DATA, JSON, OWN_DATA, overrides
 from flockwise.cli.tables import echo_table
 from flockwise.terminal import printable
 
@@ -54,7 +54,7 @@ def get_data(name: str, source: str) -> None:
 @data.command("check")
 @click.argument("config", type=click.Path(path_type=Path))
 @overrides("Replace a field, e.g. data.target=outcome.")
-@DATA
+@OWN_DATA
 @JSON
 def check_config_data(config: Path, overrides: tuple[str, ...], data: Path | None, as_json: bool) -> None:
     """Look at the clients' data of CONFIG: a table of who holds what, and what is wrong with it."""
@@ -62,8 +62,10 @@ def check_config_data(config: Path, overrides: tuple[str, ...], data: Path | Non
     from flockwise.data import check_data
     from flockwise.runs.data_check import sentence
     from flockwise.runs.federating import make_federation
+    from flockwise.runs.whereabouts import pointed_at
 
-    found = check_data(make_federation(load_config(config, overrides), config.parent, data))
+    checked, sets = pointed_at(load_config(config, overrides), data, config.parent)
+    found = check_data(make_federation(checked, config.parent, sets))
     rows = check_rows(found)
     faults = [
         {"kind": each.kind, "client": each.client, "bad": each.bad, "message": each.message}

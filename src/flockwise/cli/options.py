@@ -12,6 +12,12 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 DATA: Decorator = click.option(
     "--data", type=FOLDER, envvar="FLOCKWISE_DATA", help="Where data sets lie (or FLOCKWISE_DATA)."
 )
+# Of one run: a folder that was typed is that run's own, while FLOCKWISE_DATA is for all and says nothing of this one.
+OWN_DATA: Decorator = click.option(
+    "--data",
+    type=FOLDER,
+    help="The folder of data sets (or FLOCKWISE_DATA), or of your own data (data.path).",
+)
 JSON: Decorator = click.option("--json", "as_json", is_flag=True, help="For programs.")
 RUN: Decorator = click.argument("run", type=click.Path(path_type=Path))
 OUT: Decorator = click.option(
@@ -33,4 +39,4 @@ def overrides(purpose: str) -> Decorator:
 
 def while_training(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every command that trains: --data, --json and --quiet."""
-    return DATA(_ROUNDS_JSON(_QUIET(command)))
+    return OWN_DATA(_ROUNDS_JSON(_QUIET(command)))

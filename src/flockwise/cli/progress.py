@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flockwise.cli.elsewhere import elsewhere
-from flockwise.numbers import number_of
+from flockwise.numbers import number_of, shown
 from flockwise.terminal import printable
 
 if TYPE_CHECKING:
@@ -109,11 +109,14 @@ class Watch:
         """What was found in the data before the first round."""
         from flockwise.store import open_run
 
-        found = [event for event in open_run(progress.path).events if event.kind == "data"]
-        for event in found[:MOST_DATA] if progress.round == 1 else []:
+        # notes of round 0 are about the config, and told before anything is built
+        kinds = ("data",) if progress.round == 1 else ("data", "note")
+        told = [event for event in open_run(progress.path).events if event.round == progress.round - 1]
+        found = [event for event in told if event.kind in kinds]
+        for event in found[:MOST_DATA]:
             who = "" if event.client is None else f"{_called(event.client, progress.names)}: "
-            self._say(f"data: {who}{printable(event.message)}")
-        if progress.round == 1 and len(found) > MOST_DATA:
+            self._say(f"{event.kind}: {who}{printable(event.message)}")
+        if len(found) > MOST_DATA:
             self._say(f"data: and {len(found) - MOST_DATA} more; see flockwise show {progress.path}")
 
     def summary(self, run: Any) -> None:
@@ -166,7 +169,7 @@ def _numbers(facts: Any, score: str) -> str:
     parts = []
     if score in facts and facts[score] == facts[score]:
         title, worst = number_of(score).title, facts.get(f"{score}_worst", float("nan"))
-        parts.append(f"{title} {facts[score]:.3f} (worst {worst:.3f})")
+        parts.append(f"{title} {shown(facts[score])} (worst {shown(worst)})")
     parts.append(f"flocks {int(facts.get('flocks', 1))}")
     if facts.get("apart"):
         parts.append(f"set apart {int(facts['apart'])}")

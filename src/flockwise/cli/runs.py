@@ -13,7 +13,7 @@ from flockwise.cli.tables import echo_table, run_row
 @click.argument("folder", type=click.Path(path_type=Path), default=Path("runs"))
 @JSON
 def runs(folder: Path, as_json: bool) -> None:
-    """List the runs below FOLDER with state, round and accuracy."""
+    """List the runs below FOLDER with state, round, score, and the run that each goes on from."""
     from flockwise.store import list_runs
 
     rows = [run_row(path, found) for path, found in list_runs(folder)]

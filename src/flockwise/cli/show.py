@@ -18,7 +18,7 @@ from flockwise.terminal import printable
     help="How many of the last events to show.",
 )  # fmt: skip
 @click.option(
-    "--clients", is_flag=True, help="Show the clients too: names, flocks, accuracies, what is known of them."
+    "--clients", is_flag=True, help="Show the clients too: names, flocks, scores, what is known of them."
 )
 def show(run: Path, as_json: bool, events: int, clients: bool) -> None:
     """Show RUN: what it is, how it goes, what happened."""

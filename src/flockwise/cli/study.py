@@ -149,11 +149,12 @@ def tell_costs(found: "Study", todo: list["Cell"], jobs: int) -> None:
 def tune(found: "Study", **options: Any) -> bool:
     """Carry out the searches with a line for each try; whether they are through."""
     from flockwise.cli.progress import stop_on_signal
+    from flockwise.numbers import shown
     from flockwise.studies.notes import settings_said
 
     def watch(told: "CellNews") -> None:
         if told.error is not None:
-            value = "" if told.accuracy is None else f" {told.accuracy:.3f} on validation data"
+            value = "" if told.score is None else f" {shown(told.score)} on validation data"
             said = f"failed: {told.error.splitlines()[0]}" if told.error else f"done{value}"
             click.echo(
                 printable(f"tuning: {told.cell.name} ({settings_said(told.cell.tuned)}): {said}"), err=True
@@ -169,7 +170,7 @@ def carry_out(found: "Study", todo: list["Cell"], **options: Any) -> bool:
     from flockwise.cli.progress import stop_on_signal
     from flockwise.cli.study_progress import StudyProgress
 
-    with stop_on_signal() as stop, StudyProgress(todo) as progress:
+    with stop_on_signal() as stop, StudyProgress(todo, found.directory) as progress:
         return found.carry_out(cells=todo, watch=progress, stop=stop, **options)
 
 

@@ -1,10 +1,12 @@
 """Where a study stands: a bar with the time left in a terminal, a line for each finished cell everywhere."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from flockwise.numbers import number_of, shown
 from flockwise.terminal import printable
 
 if TYPE_CHECKING:
@@ -13,9 +15,10 @@ if TYPE_CHECKING:
 
 
 class StudyProgress:
-    """Told of rounds and finished cells; cells weigh as many rounds as they have."""
+    """CellNews of rounds and finished cells; cells weigh as many rounds as they have."""
 
-    def __init__(self, cells: "list[Cell]") -> None:
+    def __init__(self, cells: "list[Cell]", directory: Path | None = None) -> None:
+        self._directory = directory  # where tasks of a user's own are looked for
         self._cells = len(cells)
         self._done = 0
         self._rounds = {id(cell): 0 for cell in cells}
@@ -47,7 +50,7 @@ class StudyProgress:
         self._rounds[key] = told.round if told.error is None else self._weights.get(key, 1)
         if told.error is not None:
             self._done += 1
-            self._say(f"[{self._done}/{self._cells}] {_name(told)}: {_outcome(told)}")
+            self._say(f"[{self._done}/{self._cells}] {_name(told)}: {_outcome(told, self._directory)}")
         if self._bar:
             self._bar.update(
                 self._task,
@@ -67,7 +70,11 @@ def _name(told: "CellNews") -> str:
     return f"{table}{told.cell.name}, seed {told.cell.seed}"
 
 
-def _outcome(told: "CellNews") -> str:
+def _outcome(told: "CellNews", directory: Path | None) -> str:
     if told.error:
         return f"failed: {told.error.splitlines()[0]}"
-    return "done" if told.accuracy is None else f"accuracy {told.accuracy:.3f}"
+    if told.score is None:
+        return "done"
+    from flockwise.studies.side_by_side import score_of
+
+    return f"{number_of(score_of(told.cell, directory)).title} {shown(told.score)}"

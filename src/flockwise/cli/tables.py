@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flockwise.numbers import shown
 from flockwise.terminal import printable
 
 if TYPE_CHECKING:
@@ -25,8 +26,15 @@ def run_row(path: Path, found: "Run | Exception") -> dict[str, Any]:
         "run": str(path), "state": found.state, "strategy": found.config.get("strategy", {}).get("name"),
         "data": found.about.get("data") or found.config.get("data", {}).get("name"),
         "round": f"{int(found.rounds[-1]) if len(found.rounds) else 0}/{found.goal or '?'}",
-        score: known.get(score), **counts,
+        score: known.get(score), **counts, **_lineage(found),
     }  # fmt: skip
+
+
+def _lineage(found: "Run") -> dict[str, str]:
+    """The run that this one goes on from, where it does."""
+    return (
+        {} if found.parent is None else {"parent": f"{Path(found.parent[0]).name}, round {found.parent[1]}"}
+    )
 
 
 def client_table(found: "Run") -> list[dict[str, Any]]:
@@ -61,4 +69,4 @@ def cell(value: Any) -> str:
     """A value as it stands in a table."""
     if value is None:
         return "-"
-    return f"{value:.3f}" if isinstance(value, float) else printable(str(value))
+    return shown(value) if isinstance(value, float) else printable(str(value))

@@ -37,6 +37,17 @@ def exposition(runs: Sequence[Mapping[str, Any]]) -> str:
     )
     told = [({"run": str(run["id"]), "state": str(run["state"])}, 1) for run in runs]
     lines += _metric("flockwise_run_state", "gauge", "1 for the state that a run is in.", told)
+    scores = [
+        ({"run": str(run["id"]), "metric": str(run["metric"]), "better": str(run["better"])}, run["score"])
+        for run in runs
+        if _is_number(run.get("score"))
+    ]
+    lines += _metric(
+        "flockwise_run_score",
+        "gauge",
+        "Mean over clients of what the task compares models by, as last tested.",
+        scores,
+    )
     for key, (name, kind, meaning) in _OF_A_RUN.items():
         known = [({"run": str(run["id"])}, run[key]) for run in runs if _is_number(run.get(key))]
         lines += _metric(name, kind, meaning, known)

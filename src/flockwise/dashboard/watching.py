@@ -149,6 +149,8 @@ def _read_summary(run: Run) -> dict[str, Any]:
         "rounds": int(run.rounds[-1]) if len(run.rounds) else 0, "clients": len(run.clients),
         "seconds": number(float(run.seconds.sum()), 4), "curve": numbers((scores[rows] - low) / (high - low), 3),
         "score": _newest(scores), "scored": number_of(scoring.name).title,
+        "metric": scoring.name, "better": scoring.better,
+        "parent": "" if run.parent is None else f"{Path(run.parent[0]).name}, round {run.parent[1]}",
         "damage": "; ".join(damage), "damaged": int(bool(damage)), "changed": _changed(run.path),
         "rejected": whole(float(np.nansum(facts.get("rejected", np.zeros(0))))), **last,
     }  # fmt: skip

@@ -11,6 +11,7 @@ from flockwise.data.entries import Pair, train_and_test
 from flockwise.data.holdout import hold_out
 from flockwise.data.inputs import Inputs, input_arrays
 from flockwise.data.labels import IGNORED, label_arrays
+from flockwise.data.tables import Target
 from flockwise.errors import InputError
 from flockwise.rng import generator
 
@@ -19,8 +20,8 @@ Labels: TypeAlias = Literal["classes", "numbers"]
 
 
 def join_clients(
-    entries: Sequence[Any], fields: Sequence[str], *, classes: int | None, validation: float, seed: int,
-    layout: str, name: str, inputs: Inputs, labels: Labels, target: str | None, features: Sequence[str] | None,
+    entries: Sequence[Any], fields: Sequence[str], *, classes: int | Sequence[str] | None, validation: float, seed: int,
+    layout: str, name: str, inputs: Inputs, labels: Labels, target: Target | None, features: Sequence[str] | None,
 ) -> tuple[Dataset, list[Parts]]:  # fmt: skip
     """One data set with all training samples first, and (train, validation, test) of each client."""
     if layout not in ("NHWC", "NCHW"):
@@ -36,9 +37,11 @@ def join_clients(
     _have_samples(training, fields)
     _same_columns(held)
     joined = input_arrays([(pair.x, pair.field) for pair in held], inputs, layout)
-    y, named = label_arrays([(pair.y, pair.field) for pair in held], labels == "numbers")
+    said = checked_classes(classes) if isinstance(classes, Sequence) else ()
+    y, named = label_arrays([(pair.y, pair.field) for pair in held], labels == "numbers", said)
     _same_kind(joined.arrays, y, held)
-    count = _classes(y, classes, named) if labels == "classes" else 0
+    counted = None if isinstance(classes, Sequence) else classes
+    count = (len(said) or _classes(y, counted, named)) if labels == "classes" else 0
     lengths = [len(array) for array in y]
     total = sum(lengths[: len(training)])
     dataset = Dataset(
@@ -59,6 +62,14 @@ def _dealt(lengths: list[int], tests: list[Pair | None], validation: float, seed
         has_test = test is not None and len(test.y)
         parts.append((train, held_out, next(test_blocks) if has_test else np.empty(0, np.int64)))
     return parts
+
+
+def checked_classes(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of classes that somebody says, each once and at least two."""
+    found = tuple(str(name) for name in names)
+    if isinstance(names, str) or len(found) < 2 or len(set(found)) < len(found):
+        raise InputError(f"classes = {names!r}: must be the names of all classes, each once, at least two")
+    return found
 
 
 def _classes(y: list[NDArray[Any]], classes: int | None, named: tuple[str, ...]) -> int:

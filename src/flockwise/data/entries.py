@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flockwise.data.tables import from_table, is_table
+from flockwise.data.tables import Target, from_table, is_table
 from flockwise.errors import InputError
 
 MUST = "must be (x, y), ((x, y), (x, y)), a table with target=..., a torch Dataset, or {'train': ..., 'test': ...}"
@@ -21,7 +21,7 @@ class Pair(NamedTuple):
 
 
 def train_and_test(
-    entry: Any, field: str, target: str | None, features: Sequence[str] | None
+    entry: Any, field: str, target: Target | None, features: Sequence[str] | None
 ) -> tuple[Pair, Pair | None]:
     """The training samples of an entry and its test samples, or None."""
     if isinstance(entry, Mapping) and "train" in entry:
@@ -73,7 +73,7 @@ def _depth(values: Any) -> int:
         return -1
 
 
-def _pair(entry: Any, field: str, target: str | None, features: Sequence[str] | None) -> Pair:
+def _pair(entry: Any, field: str, target: Target | None, features: Sequence[str] | None) -> Pair:
     if is_table(entry) and not isinstance(entry, Mapping):
         x, y, columns = from_table(entry, target, features, field)
         return Pair(x, y, field, columns)

@@ -14,6 +14,7 @@ from flockwise.data.metadata import checked_about, checked_names, client_entries
 from flockwise.data.recipes import Recipes, Sharing
 from flockwise.data.sequences import IGNORED
 from flockwise.data.shard import Shard
+from flockwise.data.tables import Target
 from flockwise.data.view import AS_IT_IS
 from flockwise.errors import InputError
 
@@ -135,7 +136,7 @@ class Federation:
     def from_arrays(
         cls,
         clients: Sequence[Any] | Mapping[str, Any],
-        classes: int | None = None,
+        classes: int | Sequence[str] | None = None,
         validation: float = 0.1,
         seed: int = 0,
         groups: Sequence[int] | None = None,
@@ -146,20 +147,21 @@ class Federation:
         about: Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
         inputs: Inputs = "auto",
         labels: Labels = "classes",
-        target: str | None = None,
+        target: Target | None = None,
         features: Sequence[str] | None = None,
     ) -> "Federation":
         """A federation from data of your own: a list with an entry for each client, or a mapping from names.
 
         An entry is `(x, y)`, or `((x, y), (x, y))` for training and test; anything `np.asarray` takes will do. It may
-        also be a table (pandas, polars, pyarrow, Hugging Face) whose column `target` is learned from the others, or
-        from `features`; a torch `Dataset`; two of those; or `{"train": ..., "test": ...}`. Sequences of different
+        also be a table (pandas, polars, pyarrow, Hugging Face) whose column `target` (or several) is learned from the
+        others, or from `features`; a torch `Dataset`; two of those; or `{"train": ..., "test": ...}`. Sequences of different
         lengths are padded at their end, with label -100 where they have labels of their own.
 
         `inputs` says what samples are: "images" (bytes are 0 to 255 and scaled), "tokens" (whole numbers for an
         embedding) or "numbers" (float32, as they are). "auto": bytes of two or three dimensions are images, whole
         numbers of different lengths tokens, everything else numbers. `layout="NCHW"` moves the channels of torch-style
-        images last. `labels="numbers"` is for numbers to predict; labels that are text are numbered in order.
+        images last. `labels="numbers"` is for numbers to predict; labels that are text are numbered in order, or as
+        `classes` has them, which may also be how many there are.
 
         `about` is what is known of clients (`{"north": {"place": "Oslo", "beds": 900}}`), to be shown with them. A
         `validation` fraction of each client's training samples is set aside.

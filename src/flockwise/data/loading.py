@@ -1,5 +1,6 @@
 """Opens data sets by name, and tells which ones are here."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +61,12 @@ def load(name: str, directory: str | Path | None = None, cache: str | Path | Non
     except OSError:
         pass  # a cache that is full or read-only costs time at the next start, nothing else
     return assemble(spec, arrays)
+
+
+def folder_of_sets(said: str | Path | None) -> Path | None:
+    """Where data sets lie: the folder that was said, else the one that FLOCKWISE_DATA names for all runs."""
+    where = said or os.environ.get("FLOCKWISE_DATA")
+    return Path(where) if where else None
 
 
 def available(directory: str | Path | None = None, cache: str | Path | None = None) -> list[Available]:

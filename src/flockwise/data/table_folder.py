@@ -18,13 +18,16 @@ from flockwise.errors import DataError, InputError
 @reader("your own: a folder of CSV or Parquet files, one a client")
 def folder(
     path: Annotated[str, "the folder, relative to the config"],
-    target: Annotated[str, "the column to learn"],
+    target: Annotated[str | Sequence[str], "the column to learn, or several: labels of 0 and 1, or numbers"],
     features: Annotated[Sequence[str] | None, "the columns to learn it from; none: all others"] = None,
     part: Annotated[
         str | None, "a column that says train or test of each row; none: the split decides"
     ] = None,
     labels: Annotated[Labels, "what the target is: classes, or numbers to predict"] = "classes",
     inputs: Annotated[Inputs, "what the features are: numbers, tokens or images"] = "auto",
+    classes: Annotated[
+        Sequence[str] | None, "the names of all classes, in order; none: those that are found, sorted"
+    ] = None,
     about: Annotated[str | None, "a file in it with a row a client: name, and what is known of it"] = None,
     beside: Path | None = None,
 ) -> Dataset:
@@ -48,7 +51,7 @@ def folder(
     names = [str(name) for name in checked_names(list(tables), len(tables))]
     try:
         dataset, parts = join_clients(
-            list(tables.values()), [f"{where.name}/{name}" for name in names], classes=None, validation=0.0, seed=0,
+            list(tables.values()), [f"{where.name}/{name}" for name in names], classes=classes, validation=0.0, seed=0,
             layout="NHWC", name=where.name, inputs=inputs, labels=labels, target=target, features=features,
         )  # fmt: skip
     except InputError as error:

@@ -1,13 +1,15 @@
 """Tables of any library (pandas, polars, pyarrow, Hugging Face) as arrays: feature columns, and a target column."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.errors import InputError
 from flockwise.plugins import nearest
+
+Target: TypeAlias = str | Sequence[str]  # the column to learn, or several
 
 
 def is_table(value: Any) -> bool:
@@ -22,27 +24,35 @@ def columns_of(table: Any) -> list[str]:
 
 
 def from_table(
-    table: Any, target: str | None, features: Sequence[str] | None, field: str
+    table: Any, target: "Target | None", features: Sequence[str] | None, field: str
 ) -> tuple[Any, Any, tuple[str, ...]]:
-    """x, y and the names of the feature columns; one column of arrays (images, sequences) is taken as it is."""
+    """x, y and the names of the feature columns; one column of arrays (images, sequences) is taken as it is.
+
+    Several target columns are several labels, or numbers, of a row.
+    """
     names = columns_of(table)
     if target is None:
         raise InputError(
             f"{field} = a table of {', '.join(names[:8])}: say which column is to be learned, as target=..."
         )
+    wanted = [target] if isinstance(target, str) else [str(name) for name in target]
+    if not wanted or len(set(wanted)) < len(wanted):
+        raise InputError(f"target = {target!r}: must be a column, or several, each once")
     chosen = (
-        [name for name in names if name != target] if features is None else [str(name) for name in features]
+        [name for name in names if name not in wanted]
+        if features is None
+        else [str(name) for name in features]
     )
-    for name in (target, *chosen):
+    for name in (*wanted, *chosen):
         if name not in names:
             raise InputError(f"{field} = a table without {name!r}: {nearest(name, names)}")
-    if target in chosen or not chosen:
+    if set(wanted) & set(chosen) or not chosen:
         raise InputError(
             f"{field} features = {chosen}: must be other columns than the target {target!r}, at least one"
         )
     if hasattr(table, "with_format"):  # of Hugging Face: images and lists come as arrays
         table = table.with_format("numpy")
-    y = _plain(table[target])
+    y = _plain(table[target]) if isinstance(target, str) else _labels(table, wanted, field)
     columns = [_plain(table[name]) for name in chosen]
     if len(chosen) == 1 and len(columns[0]) and np.ndim(columns[0][0]) > 0:
         return columns[0], y, ()
@@ -51,6 +61,12 @@ def from_table(
     ]
     whole = all(column.dtype.kind in "biu" for column in numbers)
     return np.stack(numbers, axis=1).astype(np.int64 if whole else np.float32), y, tuple(chosen)
+
+
+def _labels(table: Any, wanted: list[str], field: str) -> NDArray[Any]:
+    """Several columns beside each other, which must be numbers."""
+    columns = [_numbers(_plain(table[name]), f"{field} column {name!r}") for name in wanted]
+    return np.stack(columns, axis=1)
 
 
 def _plain(column: Any) -> NDArray[Any]:

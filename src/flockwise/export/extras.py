@@ -49,9 +49,8 @@ def write_mlflow(run: Run, out: Path, uri: str | None = None) -> list[Path]:
     name = "flockwise"
     known = client.get_experiment_by_name(name)
     experiment = known.experiment_id if known else client.create_experiment(name)
-    for before in client.search_runs([experiment]):
-        if before.data.tags.get(TAG) == mark_of(run):
-            client.delete_run(before.info.run_id)
+    for before in runs_marked(client, experiment, run):
+        client.delete_run(before.info.run_id)
     tags = {"state": run.state, TAG: mark_of(run)}
     made = client.create_run(experiment, run_name=str(run.config.get("name", run.path.name)), tags=tags)
     key = made.info.run_id
@@ -68,6 +67,11 @@ def write_mlflow(run: Run, out: Path, uri: str | None = None) -> list[Path]:
         client.log_batch(key, metrics=points[start : start + 1000])
     client.set_terminated(key, "FINISHED" if run.state == "finished" else "KILLED")
     return [store] if uri is None else []
+
+
+def runs_marked(client: Any, experiment: str, run: Run) -> list[Any]:
+    """The runs of an MLflow experiment that are this one; the server looks, since it tells of a thousand runs at most."""
+    return list(client.search_runs([experiment], filter_string=f"tags.`{TAG}` = '{mark_of(run)}'"))
 
 
 def mark_of(run: Run) -> str:

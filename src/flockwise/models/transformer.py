@@ -31,7 +31,9 @@ def transformer(
     lora: Annotated[
         Natural, "rank of low-rank updates, which alone train and travel; 0: everything trains"
     ] = 0,
-    weights: Annotated[str | None, "a .safetensors file (run.save_model) to start from"] = None,
+    weights: Annotated[
+        str | None, "a .safetensors file (run.save_model) to start from, beside the config"
+    ] = None,
 ) -> "nn.Module":
     """Samples are (steps,) tokens, outputs (steps, classes): for the tasks next-token and sequence-labelling.
 

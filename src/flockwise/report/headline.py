@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from flockwise.numbers import number_of
+from flockwise.numbers import number_of, shown
 from flockwise.report.encoding import number, whole
 from flockwise.report.places import QUARANTINED, Places
 from flockwise.store import Run
@@ -91,16 +91,19 @@ def _story(run: Run, numbers: dict[str, Any]) -> str:
     lower = " (lower is better)" if run.scoring.better == "lower" else ""
     if numbers["before"] is not None and numbers["score"] is not None:
         parts.append(
-            f"{title} was {numbers['before']:.3f} before round {numbers['turn']} and is {numbers['score']:.3f} now{lower}."
+            f"{title} was {shown(numbers['before'])} before round {numbers['turn']} and is "
+            f"{shown(numbers['score'])} now{lower}."
         )
     elif numbers["score"] is not None:
-        parts.append(f"{title} is {numbers['score']:.3f}{lower}.")
+        parts.append(f"{title} is {shown(numbers['score'])}{lower}.")
     tested = _newest(run.facts.get("tested"))
     if tested is not None:
         score = run.scoring.name
         low, high = (_newest(run.facts.get(f"{score}_{end}")) for end in ("low", "high"))
         between = (
-            f", {low:.3f} to {high:.3f} in 19 of 20 cases" if low is not None and high is not None else ""
+            f", {shown(low)} to {shown(high)} in 19 of 20 cases"
+            if low is not None and high is not None
+            else ""
         )
         parts.append(f"That is estimated from {int(tested):,} clients{between}.")
     if numbers["ari"] is not None and (numbers["flocks"] or 0) > 1:

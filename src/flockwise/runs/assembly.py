@@ -31,7 +31,9 @@ from flockwise.runs.federating import (
     report_of,
 )
 from flockwise.runs.hazards import Hazards
+from flockwise.runs.known_labels import in_known_numbers
 from flockwise.runs.known_tokens import refuse_unknown_tokens
+from flockwise.runs.sample_shape import Samples
 from flockwise.runs.truth import truth_for
 from flockwise.server import Gate, Server
 from flockwise.stages.method import Method
@@ -79,15 +81,18 @@ class Parts:
 
 def assemble(
     config: Config, state: State | Callable[[Federation], State] | None = None, *, directory: Path | None = None,
-    data: str | Path | None = None, brought: Brought | None = None,
+    data: str | Path | None = None, brought: Brought | None = None, known: Samples | None = None,
 ) -> Parts:  # fmt: skip
-    """Build every part; what the user brought replaces what the config names. A state may depend on who is there."""
+    """Build every part; what the user brought replaces what the config names. A state may depend on who is there.
+
+    `known` is what samples of the run that goes on are like: labels keep their numbers.
+    """
     brought = brought or Brought()
     data = None if data is None else Path(data)
     method = brought.method or method_of(config, directory)
     if config.engine.name == "flower" and brought.engine is None and (brought.clients or brought.model):
         raise ConfigError("engine.name = 'flower': nodes need data and model by name, as module:function")
-    federation = brought.clients or make_federation(config, directory, data)
+    federation = in_known_numbers(brought.clients or make_federation(config, directory, data), known)
     method = for_federation(method, federation)
     adversary = make_adversary(config, federation.clients, directory, brought.attack)
     work = make_work(

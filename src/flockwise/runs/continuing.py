@@ -10,16 +10,20 @@ from flockwise.config import Config, parse_config
 from flockwise.data import Federation
 from flockwise.engine import Engine, Opener
 from flockwise.errors import ConfigError, InputError
+from flockwise.messages import Event
 from flockwise.runs.assembly import Brought, assemble
 from flockwise.runs.data_check import checked_data
+from flockwise.runs.decisions import come_back, decided, still_decided
 from flockwise.runs.driving import Callback, ended, kept_by_clients, loop_of, policy_of, told_clients
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.matching import Match, matched
 from flockwise.runs.objects import federated_sections
 from flockwise.runs.provenance import about_data, environment, new_run_path
 from flockwise.runs.recorded_config import config_of_run, recorded
-from flockwise.runs.sample_shape import refuse_other_samples
+from flockwise.runs.same_data import nothing_new
+from flockwise.runs.sample_shape import Samples, refuse_other_samples, samples_on_record
 from flockwise.runs.settling import begin, give_back, settle, who_came
+from flockwise.runs.whereabouts import pointed_at
 from flockwise.stages.method import Method
 from flockwise.stages.other_clients import for_clients
 from flockwise.stages.state import State
@@ -53,9 +57,10 @@ def continue_run(
 
     Clients are who they were by `match`: their name, or their number. Those that are new join the flock whose model does
     best on their validation data; a known one moves if it does better elsewhere by `follow` (None: all stay). Rounds are
-    counted on, `more` of them: as many as the run before had, if not given. `overrides` change its config, as
-    `data.path=...` or `strategy.name=...`; a module, method or attack that it was given in Python is given again. The
-    other run is only read. The first round on record is its last one: how its models do on the new data, untrained.
+    counted on, `more` of them: as many as the run before had, if not given. `data` is the folder with the new data;
+    `overrides` change its config, as `split.clients=...` or `strategy.name=...`; a module, method or attack that it was
+    given in Python is given again. The other run is only read. The first round on record is its last one: how its
+    models do on the new data, untrained.
     """
     parent = open_run(path)
     refuse_damage(Path(path))
@@ -63,30 +68,40 @@ def continue_run(
     old = state_of(saved, Path(path))
     directory = Path(parent.environment.get("directory", "."))
     config = _config(parent, old.round, clients, model, more, list(overrides), directory)
+    config, sets = pointed_at(config, data, directory)
     target = Path(out) if out is not None else new_run_path(config)
     before: Clients = np.zeros(0, np.int64)
     forgotten: list[str] = []
+    back: list[Event] = []
+    words = decided(parent, old) if match == "name" else {}
 
     def state_for(federation: Federation) -> State:
-        nonlocal before, forgotten
+        nonlocal before, forgotten, back
         refuse_other_samples(parent, federation)
         before = matched(parent, federation.names, match, old.clients)
         state, forgotten = for_clients(old, before)
+        state, back = come_back(state, federation.names, before, words)
         return state
 
     brought = Brought(clients, model, method, attack, engine, training, task)
-    parts = assemble(config, state_for, directory=directory, data=data, brought=brought)
+    known = samples_on_record(parent)
+    parts = assemble(config, state_for, directory=directory, data=sets, brought=brought, known=known)
     try:
         found = checked_data(parts.federation, config.data.check)
         about = {
             **environment(config, directory), **about_data(parts.federation),
-            "parent": str(Path(path).resolve()), "continued_at": old.round,
+            "parent": str(Path(path).resolve()), "continued_at": old.round, **still_decided(words),
         }  # fmt: skip
         with create_run(target, config.written(), about, policy_of(config)) as writer:
             told_clients(writer, parts)
             give_back(parts.engine, kept_by_clients(saved), before)
             loop = loop_of(config, parts, writer, on_round, stop)
-            events = [*found, *who_came(parent, parts, before, forgotten)]
+            events = [
+                *found,
+                *nothing_new(parent, about, before),
+                *who_came(parent, parts, before, forgotten),
+                *back,
+            ]
             events += settle(
                 parts.server, lambda plan: parts.hazards.scores(parts.engine.validate(plan)), old, follow
             )
@@ -125,4 +140,13 @@ def _config(
         raise ConfigError(
             f"rounds = {config.rounds}: must be above {last}, the round that the run before came to"
         )
-    return config
+    return _with_classes(config, samples_on_record(parent))
+
+
+def _with_classes(config: Config, known: Samples | None) -> Config:
+    """A folder is read by the classes that the models know, on whatever machine, unless the config says them."""
+    options = config.data.parameters
+    if known is None or not known.class_names or options.get("classes", "") is not None:
+        return config
+    section = config.data.model_copy(update={"classes": list(known.class_names)})
+    return config.model_copy(update={"data": section})

@@ -16,6 +16,7 @@ from flockwise.attacks import DataAttack, UpdateAttack
 from flockwise.config import Config
 from flockwise.config.learning import task_of
 from flockwise.data import DATASETS, NAMED_DATA, Dataset, Federation, load
+from flockwise.data.loading import folder_of_sets
 from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.engine.client_work import ClientWork, WorkSource
 from flockwise.errors import ConfigError, InputError
@@ -95,7 +96,7 @@ def _fitted(attack: DataAttack, federation: Federation, liars: list[int], seed: 
 
 def make_federation(config: Config, directory: Path | None, data: Path | None) -> Federation:
     """The data set, dealt out as the config says."""
-    where = Path(config.data.directory) if config.data.directory else data
+    where = Path(config.data.directory) if config.data.directory else folder_of_sets(data)
     dataset = _dataset(config, where, directory)
     split = plugins.find("splits", config.split.name.replace("-", "_"), SPLITS, directory)
     arguments: dict[str, Any] = {
@@ -150,7 +151,10 @@ def model_factory(
         return lambda seed: _seeded(model, wanted, seed)
     check_classes(learned, federation.dataset, classes)
     if config.model.name in MODELS:
-        return lambda seed: build(config.model.name, image, classes, seed, **config.model.parameters)
+        options = dict(config.model.parameters)
+        if options.get("weights") is not None:  # a file beside the config, from wherever the run is started
+            options["weights"] = str((directory or Path()) / options["weights"])
+        return lambda seed: build(config.model.name, image, classes, seed, **options)
     found = plugins.find("models", config.model.name, MODELS, directory)
     return lambda seed: _seeded(partial(found, **config.model.parameters), (image, classes), seed)
 

@@ -18,6 +18,8 @@ from flockwise.runs.handle import Run, open_run
 from flockwise.runs.provenance import about_data, environment, new_run_path
 from flockwise.runs.recorded_config import config_of_run, recorded
 from flockwise.runs.same_data import refuse_other_data
+from flockwise.runs.sample_shape import samples_on_record
+from flockwise.runs.whereabouts import pointed_at
 from flockwise.stages.method import Method
 from flockwise.store import create_run
 from flockwise.store.checkpoint import state_of
@@ -60,7 +62,10 @@ def fork(
     target = Path(out) if out is not None else new_run_path(config)
     brought = Brought(clients, model, method, attack, engine, training, task)
     state = state_of(saved, Path(path))
-    parts = assemble(config, state, directory=directory, data=data, brought=brought)
+    config, sets = pointed_at(config, data, directory)
+    parts = assemble(
+        config, state, directory=directory, data=sets, brought=brought, known=samples_on_record(parent)
+    )
     try:
         refuse_other_data(Path(path), parent, parts.federation)
         about = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flockwise.errors import InputError, RunError
-from flockwise.numbers import number_of
+from flockwise.numbers import number_of, shown
 from flockwise.scoring import Scoring
 from flockwise.stages.state import UNPLACED
 from flockwise.store import Run as RecordedRun
@@ -103,7 +103,7 @@ class Run(RecordedRun):
         told = [self.state, f"{done} of {self.goal or '?'} rounds"]
         score = self._last(self.scoring.name)
         if score is not None:
-            told.append(f"{number_of(self.scoring.name).title} {score:.3f}")
+            told.append(f"{number_of(self.scoring.name).title} {shown(score)}")
         if len(self.rounds):
             count = len(self.flocks)
             told.append(f"{count} flock{'' if count == 1 else 's'}")
@@ -164,5 +164,5 @@ def _curve(values: Any, scoring: Scoring, width: int = 240, height: int = 48) ->
     down = height - np.clip(share, 0.0, 1.0) * (height - 2) - 1
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, down, strict=True))
     line = f'<polyline points="{points}" fill="none" stroke="#2a6f97" stroke-width="1.5"/>'
-    label = f"{escape(scoring.name)} from {known[seen[0]]:.2f} to {known[seen[-1]]:.2f}"
+    label = f"{escape(scoring.name)} from {shown(known[seen[0]])} to {shown(known[seen[-1]])}"
     return f'<svg width="{width}" height="{height}" role="img" aria-label="{label}">{line}</svg>'

@@ -31,6 +31,7 @@ class Predictions:
     values: np.ndarray
     labels: list[str] | None = None  # of a task of classes: what they are called
     probability: np.ndarray | None = None  # of the class that was chosen
+    names: tuple[str, ...] = ()  # of several numbers a sample
 
     def columns(self) -> dict[str, list[Any]]:
         """As a table."""
@@ -42,7 +43,8 @@ class Predictions:
         flat = self.values.reshape(len(self.values), -1)
         if flat.shape[1] == 1:
             return {"prediction": flat[:, 0].tolist()}
-        return {f"prediction_{place}": flat[:, place].tolist() for place in range(flat.shape[1])}
+        known = self.names if len(self.names) == flat.shape[1] else range(flat.shape[1])
+        return {f"prediction_{name}": flat[:, place].tolist() for place, name in enumerate(known)}
 
 
 def predict(run: Run, model: nn.Module, x: Any, task: Task | None = None) -> Predictions:
@@ -64,7 +66,8 @@ def predict(run: Run, model: nn.Module, x: Any, task: Task | None = None) -> Pre
     outputs = list(_outputs(model, samples, goal.whole))
     values = np.concatenate([goal.predict(part).numpy() for part in outputs]) if outputs else np.zeros(0)
     if goal.targets != "class" or not told.classes:
-        return Predictions(values)
+        said = run.config.get("data", {}).get("target")
+        return Predictions(values, names=tuple(map(str, said)) if isinstance(said, list) else ())
     if values.dtype.kind == "f":  # binary: the probability of the second class
         chosen: np.ndarray = (values > 0.5).astype(np.int64)
         sure = np.maximum(values, 1 - values)

@@ -13,6 +13,8 @@ from flockwise.runs.driving import Callback, ended, kept_by_clients, loop_of, po
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.same_data import refuse_other_data
+from flockwise.runs.sample_shape import samples_on_record
+from flockwise.runs.whereabouts import pointed_at
 from flockwise.stages.method import Method
 from flockwise.store import reopen_run
 from flockwise.store.checkpoint import state_of
@@ -57,7 +59,10 @@ def resume(
     state = state_of(newest.arrays, path) if newest.arrays else None
     # Nothing of the record is touched before it is clear that the run can go on.
     brought = Brought(clients, model, method, attack, engine, training, task)
-    parts = assemble(config, state, directory=directory, data=data, brought=brought)
+    config, sets = pointed_at(config, data, directory)
+    parts = assemble(
+        config, state, directory=directory, data=sets, brought=brought, known=samples_on_record(found)
+    )
     try:
         refuse_other_data(path, found, parts.federation)
         with reopen_run(path, policy_of(config)) as writer:

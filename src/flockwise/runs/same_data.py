@@ -1,14 +1,16 @@
 """Whether a run that goes on is given the data that it began with."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flockwise.data import Federation
 from flockwise.data.fingerprint import MARKS, fingerprint_of_all, fingerprints
 from flockwise.errors import RunError
+from flockwise.messages import Event
 from flockwise.store import Run
+from flockwise.types import Clients
 
 _MOST = 10_000  # clients whose digests are kept one by one; of more, one for all
 
@@ -41,6 +43,19 @@ def refuse_other_data(path: Path, found: Run, federation: Federation) -> None:
         f"{path}: {_told(found, federation, wrong, len(now))} than when this run began; give it the same data again, or "
         f"go on with new data in a run of its own: flockwise continue {path}"
     )
+
+
+def nothing_new(parent: Run, about: Mapping[str, Any], before: Clients) -> list[Event]:
+    """A note where a continuation has the very data of the run before; `before` is the number each client had there."""
+    then, now = parent.environment.get(MARKS), about[MARKS]
+    if not isinstance(then, list) or not then or (before < 0).any():
+        return []
+    if len(now) == len(before) and len(then) > int(before.max()):
+        then = [then[client] for client in before.tolist()]
+    elif before.tolist() != list(range(len(before))):
+        return []
+    told = f"every client has the very data that {parent.path.name} was trained on; new data come with --data FOLDER"
+    return [Event("note", told)] if list(then) == list(now) else []
 
 
 def _told(found: Run, federation: Federation, wrong: list[int], compared: int) -> str:

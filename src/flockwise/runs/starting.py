@@ -18,6 +18,7 @@ from flockwise.runs.driving import Callback, ended, loop_of, policy_of, told_cli
 from flockwise.runs.handle import Run
 from flockwise.runs.objects import config_of, merged
 from flockwise.runs.provenance import about_data, environment, new_run_path
+from flockwise.runs.whereabouts import pointed_at
 from flockwise.stages.method import Method
 from flockwise.store import create_run
 from flockwise.strategies.strategy import Strategy
@@ -61,7 +62,7 @@ def run(
     further sections of a config (`checkpoint={"every": 5}`) say the rest. `travels` names the tensors that are sent,
     `trains` those that train, if it is not all of them. `task` is what models learn, if it is not classification
     (`fw.tasks.regression()`, or a name).
-    `engine` trains: this machine, if not given.
+    `engine` trains: this machine, if not given. `data` is the folder of data sets, or of your own data (`data.path`).
     `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
     resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.
     """
@@ -73,8 +74,9 @@ def run(
     )
     given = _in_sections(sections, task, rounds, fraction, travels, trains)
     config = _as_config(what, brought, training, seed, given, overrides, folder)
+    config, sets = pointed_at(config, data, folder)
     path = Path(out) if out is not None else new_run_path(config)
-    parts = assemble(config, directory=folder, data=data, brought=brought)
+    parts = assemble(config, directory=folder, data=sets, brought=brought)
     try:
         about = {**environment(config, folder), **about_data(parts.federation)}
         found = checked_data(parts.federation, config.data.check)

@@ -258,6 +258,12 @@ class Run:
                 bases = {row[0]: found} if is_whole(row[1]) else bases
                 yield int(row[0]), found
 
+    @cached_property
+    def array_names(self) -> list[str]:
+        """The arrays that were kept in any round."""
+        query = f"SELECT DISTINCT name FROM arrays WHERE round > 0 AND {_OF_A_ROUND} ORDER BY name"
+        return [str(name) for (name,) in self._rows("arrays", query)]
+
     def kept(self, name: str) -> list[int]:
         """The rounds in which an array was kept."""
         query = f"SELECT round FROM arrays WHERE name = ? AND {_OF_A_ROUND} ORDER BY round"

@@ -7,24 +7,23 @@ import numpy as np
 
 from flockwise.stages.state import CONFIRMED, FREE, QUARANTINED, UNPLACED
 from flockwise.store.reader import Run
+from flockwise.store.schema import KNOWN_ARRAYS
 
 STATES = {FREE: "takes part", QUARANTINED: "set apart", CONFIRMED: "set apart for good"}
 
 
-def client_summary(run: Run, only: int | None = None) -> list[dict[str, Any]]:
-    """A row for each client (or of `only` one) as of the last round on record; None where nothing is known.
+def client_summary(run: Run, only: int | None = None, at: int | None = None) -> list[dict[str, Any]]:
+    """A row for each client (or of `only` one) as of the last round on record, or of round `at`; None where unknown.
 
     The score (`accuracy`, or what the run's task has) is the newest one measured on its own test data: of a client that
     is set apart, from before. What else is known of clients comes last, behind a prefix, so that no
     key can take a column's place: `about_place`, say.
     """
     score = run.scoring.name
-    flock, apart = newest(run, "flock"), newest(run, "apart")
+    flock, apart = newest(run, "flock", at), newest(run, "apart", at)
     count = len(run.clients) if flock is None else len(flock)
-    latest, times = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
-    for _, scores in _rows(run, score, count):
-        latest = np.where(np.isfinite(scores), scores, latest)
-    for _, trained in _rows(run, "trained", count):
+    latest, times = last_measured(run, score, count, at)[1], np.zeros(count, dtype=np.int64)
+    for _, trained in _rows(run, "trained", count, at):
         times += trained.astype(bool)
     known = {int(row["client"]): row for row in run.clients} if only is None else {}
     if only is not None:
@@ -64,15 +63,36 @@ def flock_summary(run: Run) -> list[dict[str, Any]]:
     return [*rows, {"flock": None, "clients": gone, "state": STATES[QUARANTINED]}] if gone else rows
 
 
-def newest(run: Run, name: str) -> np.ndarray | None:
-    """An array of the last round in which it was kept."""
-    rounds = run.kept(name)
+def measures(run: Run) -> list[str]:
+    """What each client was measured by: the score, then the task's other metrics, then the loss on test data."""
+    score, loss = run.scoring.name, "test_loss"
+    others = [
+        name for name in run.array_names if name in run.facts and name not in KNOWN_ARRAYS | {score, loss}
+    ]
+    return list(dict.fromkeys([score, *others, loss]))
+
+
+def last_measured(run: Run, name: str, count: int, at: int | None = None) -> tuple[int, np.ndarray]:
+    """The newest value of each client up to a round, NaN where there is none, and the last round that had any."""
+    latest, last = np.full(count, np.nan), 0
+    for round, values in _rows(run, name, count, at):
+        latest, last = np.where(np.isfinite(values), values, latest), round
+    return last, latest
+
+
+def newest(run: Run, name: str, at: int | None = None) -> np.ndarray | None:
+    """An array of the last round in which it was kept, up to round `at`."""
+    rounds = [round for round in run.kept(name) if at is None or round <= at]
     return run.array_at(name, rounds[-1]) if rounds else None
 
 
-def _rows(run: Run, name: str, count: int) -> Iterator[tuple[int, np.ndarray]]:
-    """An array of each round that has a value for each client."""
-    return ((round, values) for round, values in run.each(name) if values.shape == (count,))
+def _rows(run: Run, name: str, count: int, at: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
+    """An array of each round, up to `at`, that has a value for each client."""
+    for round, values in run.each(name):
+        if at is not None and round > at:
+            return
+        if values.shape == (count,):
+            yield round, values
 
 
 def _plain(value: np.floating[Any]) -> float | None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from flockwise.errors import FlockwiseError
 from flockwise.kernels.parallel import available_cores
 from flockwise.runs import run
+from flockwise.runs.whereabouts import sets_for
 from flockwise.studies.cells import Cell
 from flockwise.studies.results import Result, digest, telling
 
@@ -92,7 +93,7 @@ def _tried(cell: Cell, data: Path | None) -> _Tried | None:
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         try:
-            seconds = run(config, out=Path(folder) / "tried", data=data).seconds
+            seconds = run(config, out=Path(folder) / "tried", data=sets_for(config, data)).seconds
         except FlockwiseError:
             return None
         start = time.perf_counter() - began - float(seconds.sum())

@@ -14,7 +14,7 @@ from typing import Any
 from flockwise.engine.ray_cluster import connected
 from flockwise.studies.cells import Cell
 from flockwise.studies.results import Result, cell_digest, write_result
-from flockwise.studies.side_by_side import CellNews, final_accuracy
+from flockwise.studies.side_by_side import CellNews, final_score
 from flockwise.studies.work import Bench, Stopped, blank, carry_out
 
 _LOOK_EVERY = 0.5  # seconds
@@ -57,7 +57,7 @@ def _received(unit: list[Cell], bench: Bench, answer: list[str] | str) -> Iterat
         else:
             result = Result(**json.loads(answer[number]))
         write_result(bench.results, result, cell_digest(cell))
-        yield CellNews(cell, error=result.error, accuracy=final_accuracy(result))
+        yield CellNews(cell, error=result.error, score=final_score(cell, result, bench))
 
 
 def _unit(unit: list[Cell], bench: Bench) -> list[str]:

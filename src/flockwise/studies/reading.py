@@ -110,5 +110,6 @@ def measured(finished: Finished, cell: Cell, directory: Path | None) -> dict[str
 def kept_curves(finished: Finished, cell: Cell) -> Mapping[str, list[float | None]]:
     """The numbers that a result keeps round by round."""
     shown = (spec.of for spec in specs_of(cell.spec).values() if spec.of in finished.run.facts)
-    curves = {name: finished.curve(name) for name in dict.fromkeys((*CURVES, *cell.spec.curves, *shown))}
+    kept = (finished.run.scoring.name, *CURVES, *cell.spec.curves, *shown)
+    curves = {name: finished.curve(name) for name in dict.fromkeys(kept)}
     return {name: curve for name, curve in curves.items() if any(value is not None for value in curve)}

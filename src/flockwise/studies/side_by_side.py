@@ -18,7 +18,9 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from flockwise.config.learning import task_of
 from flockwise.kernels.parallel import available_cores, set_threads
+from flockwise.scoring import ACCURACY
 from flockwise.studies.cells import Cell
 from flockwise.studies.results import Result, cell_digest, write_result
 from flockwise.studies.work import Bench, Stopped, blank, carry_out
@@ -35,7 +37,7 @@ class CellNews:
     round: int = 0
     rounds: int = 0
     error: str | None = None  # None: under way; "": has a result
-    accuracy: float | None = None
+    score: float | None = None  # what the task compares models by
 
 
 def run_units(
@@ -62,7 +64,7 @@ def _here(units: Sequence[list[Cell]], bench: Bench, stop: Callable[[], bool]) -
             for cell, result in carry_out(unit, bench, stop, lambda c, p: told.append(_of(c, p))):
                 yield from told[-1:]
                 told.clear()
-                yield CellNews(cell, error=result.error, accuracy=final_accuracy(result))
+                yield CellNews(cell, error=result.error, score=final_score(cell, result, bench))
         except Stopped:
             return
 
@@ -143,11 +145,11 @@ class Crew:
             yield from self._died(worker, stopping)
             return
         if "round" in said:
-            yield CellNews(unit[said["cell"]], said["round"], said["rounds"], accuracy=said["accuracy"])
+            yield CellNews(unit[said["cell"]], said["round"], said["rounds"], score=said["score"])
         elif "error" in said:
             worker.done = said["cell"] + 1
             self._fit(said["memory"])
-            yield CellNews(unit[said["cell"]], error=said["error"], accuracy=said["accuracy"])
+            yield CellNews(unit[said["cell"]], error=said["error"], score=said["score"])
         else:  # at the end of its unit, or stopped
             worker.unit = None
             self._hand_out()
@@ -222,30 +224,35 @@ def _work(
         if time.monotonic() - last > _SAY_EVERY:
             last = time.monotonic()
             told = _of(cell, progress)
-            say(cell=first + unit.index(cell), round=told.round, rounds=told.rounds, accuracy=told.accuracy)
+            say(cell=first + unit.index(cell), round=told.round, rounds=told.rounds, score=told.score)
 
     try:
-        for number, (_, result) in enumerate(carry_out(unit, bench, stop, watch)):
+        for number, (cell, result) in enumerate(carry_out(unit, bench, stop, watch)):
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-            say(cell=first + number, error=result.error, accuracy=final_accuracy(result), memory=memory)
+            say(
+                cell=first + number, error=result.error, score=final_score(cell, result, bench), memory=memory
+            )
     except Stopped:
         pass
     say(end=True)
 
 
 def _of(cell: Cell, progress: Any) -> CellNews:
-    value = progress.facts.get("accuracy")
-    return CellNews(
-        cell,
-        progress.round,
-        progress.rounds,
-        accuracy=None if value is None or value != value else float(value),
-    )
+    value = progress.facts.get(progress.score)
+    score = None if value is None or value != value else float(value)
+    return CellNews(cell, progress.round, progress.rounds, score=score)
 
 
-def final_accuracy(result: Result) -> float | None:
-    """The last accuracy on record."""
-    curve = [value for value in result.curves.get("accuracy", []) if value is not None]
+def score_of(cell: Cell, directory: Path | None) -> str:
+    """The name of what the cell's task compares models by."""
+    return task_of(cell.config, directory).scoring.name if cell.config else ACCURACY.name
+
+
+def final_score(cell: Cell, result: Result, bench: Bench) -> float | None:
+    """The last one on record."""
+    if result.error:
+        return None
+    curve = [value for value in result.curves.get(score_of(cell, bench.directory), []) if value is not None]
     return curve[-1] if curve else None
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from flockwise.config import Config, parse_config
 from flockwise.errors import BusyError, FlockwiseError, RunError
 from flockwise.runs import Progress, Run, fork, open_run, resume, run
+from flockwise.runs.whereabouts import sets_for
 from flockwise.studies.cells import Beginning, Cell
 from flockwise.studies.finished import Finished, own_reader
 from flockwise.studies.reading import kept_curves, measured
@@ -113,7 +114,11 @@ def _one(cell: Cell, unit: list[Cell], bench: Bench, stop: Callable[[], bool], w
     if cell.spec.compute:
         return _computed(cell, bench)
     config = _config(cell, bench)
-    calls = _Calls(data=bench.data, stop=stop, on_round=(lambda told: watch(cell, told)) if watch else None)
+    calls = _Calls(
+        data=sets_for(config, bench.data),
+        stop=stop,
+        on_round=(lambda told: watch(cell, told)) if watch else None,
+    )
     path, start = _path(cell, bench), _starter(cell, unit, config, bench, calls)
     decided = ""
     if cell.settled:

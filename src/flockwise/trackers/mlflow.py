@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from flockwise.export.extras import TAG, flat, library, mark_of
+from flockwise.export.extras import TAG, flat, library, mark_of, runs_marked
 from flockwise.store import Run
 from flockwise.trackers.contract import Tracker
 
@@ -30,17 +30,14 @@ class MLflow(Tracker):
         """Find or make the experiment and the run, and note the config."""
         known = self._client.get_experiment_by_name(self._experiment)
         experiment = known.experiment_id if known else self._client.create_experiment(self._experiment)
-        mark = mark_of(run)
-        before = [
-            found for found in self._client.search_runs([experiment]) if found.data.tags.get(TAG) == mark
-        ]
+        before = runs_marked(self._client, experiment, run)
         if before:
             self._key = before[0].info.run_id
             self._client.update_run(self._key, status="RUNNING")
             return
         name = str(run.config.get("name", run.path.name))
         made = self._client.create_run(
-            experiment, run_name=name, tags={TAG: mark, "flockwise.run": str(run.path)}
+            experiment, run_name=name, tags={TAG: mark_of(run), "flockwise.run": str(run.path)}
         )
         self._key = made.info.run_id
         settings = [

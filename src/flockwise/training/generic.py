@@ -38,6 +38,7 @@ from flockwise.training.modules import augmented, first_output, seed_of, takes_o
 from flockwise.training.normalised import RunSteps, use_normalised, use_run_steps
 from flockwise.training.pointwise import PointwiseConv2d, stepping_convolutions, use_pointwise
 from flockwise.training.recipe import Classes, Orders, Recipe, Samples
+from flockwise.training.seeding import seeded
 from flockwise.training.stepping import SteppingLinear, use_stepping
 from flockwise.training.steps import Steps, steps_of
 from flockwise.types import Vector
@@ -97,8 +98,7 @@ class GenericTrainer:
         mixed = recipe.precision == "mixed"
         seed = seed_of(vector, x, y, orders)
         rng = generator(seed, "augment")
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)
+        with seeded(seed, self._device):
             for epoch, order in enumerate(orders):
                 seen: list[torch.Tensor] = []
                 counted = 0

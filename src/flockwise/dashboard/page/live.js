@@ -161,6 +161,7 @@
           { class: "name" },
           el("a", { href: `/run/${encodeURIComponent(run.id)}` }, run.name),
           ...(run.id === run.name ? [] : [el("br", {}), el("small", { class: "note" }, run.id)]),
+          ...(run.parent ? [el("br", {}), el("small", { class: "note" }, `from ${run.parent}`)] : []),
         ),
         el("td", {}, state),
         el("td", {}, run.strategy),

@@ -77,7 +77,7 @@ function headlineNumbers(run) {
       short(h.score),
       gain === null
         ? "mean over clients"
-        : `${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(3)} since round ${h.turn}`,
+        : `${gain >= 0 ? "+" : "−"}${short(Math.abs(gain))} since round ${h.turn}`,
     ],
     [
       "worst client",
