@@ -3,7 +3,9 @@
     python benchmarks/architecture/table.py [--write docs/architecture.md]
 
 Our counts are rounded (files to ten, lines to a thousand, lines of a file to ten, shares to five percent): `make docs`
-writes the table, and a page that every commit changes would be looked at by nobody. Lines are lines of the file, blank ones and comments included; empty files are not counted. A function's length runs
+writes the table, and a page that every commit changes would be looked at by nobody.
+
+Lines are lines of the file, blank ones and comments included; empty files are not counted. A function's length runs
 from `def` to its last line. Typed is the annotated share of arguments (without self and cls) and returns. A part is a
 first-level module or folder of the package; it counts if it sits in a cycle of imports that run when it is imported,
 leaving out those of `__init__.py` files and under TYPE_CHECKING.
@@ -80,7 +82,8 @@ def _sizes(code: dict[Path, str]) -> str:
     lengths = [(node.end_lineno or node.lineno) - node.lineno + 1 for node, _ in functions]
     places = [place for node, method in functions for place in _annotations(node, method)]
     return (
-        f"{_tens(len(lines))} / {sum(lines) / 1000:.0f}k | {_tens(median(lines))} / {_tens(_p90(lines))} / {_tens(max(lines))} "
+        f"{_tens(len(lines))} / {sum(lines) / 1000:.0f}k "
+        f"| {_tens(median(lines))} / {_tens(_p90(lines))} / {_tens(max(lines))} "
         f"| {median(lengths):g} / {_p90(lengths)} | {_fives(100 * sum(places) / len(places))} %"
     )
 

@@ -1,6 +1,8 @@
 import json
+import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -180,3 +182,46 @@ def test_a_written_config_takes_another_strategy_by_name() -> None:
     """`flockwise new flic` writes every option of flic; with another strategy's name they are no mistakes of the user's."""
     written = tomllib.loads(template("flic"))
     assert parse_config(written, ["strategy.name=ifca"]).strategy.name == "ifca"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            {
+                "strategy": {"name": "ditto", "flocks": {"name": "flic", "judge": "validation"}},
+                "split": {"validation": 0},
+            },
+            "split.validation = 0: strategy.flocks.judge = 'validation' asks clients for validation data",
+        ),
+        (
+            {"strategy": {"name": "ditto", "flocks": {"name": "flic", "judge": "root"}}},
+            "root.samples = 0: strategy.flocks.judge = 'root' needs clean data on the server, such as 100",
+        ),
+        (
+            {
+                "strategy": {"name": "ditto", "flocks": {"name": "ifca", "flocks": 9}},
+                "split": {"clients": 5},
+            },
+            "strategy.flocks.flocks = 9: must be at most split.clients = 5",
+        ),
+        (
+            {"split": {"name": "rotation", "clients": 3, "groups": 4}},
+            "split.groups = 4: must be at most split.clients = 3",
+        ),
+    ],
+)
+def test_what_options_need_of_the_config_is_asked_of_strategies_inside_others_too(
+    content: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
+        parse_config(content)
+
+
+def test_methods_inside_methods_without_end_are_refused_in_a_line() -> None:
+    flocks: dict[str, Any] | str = "flic"
+    for _ in range(60):
+        flocks = {"name": "ditto", "flocks": flocks}
+    with pytest.raises(ConfigError, match="a method may be inside another, but not so deep") as error:
+        parse_config({"strategy": {"name": "ditto", "flocks": flocks}})
+    assert len(str(error.value)) < 300

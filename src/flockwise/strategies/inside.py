@@ -16,6 +16,8 @@ from flockwise.stages.own_models import OwnModels
 from flockwise.stages.personal import Personal
 from flockwise.strategies.strategy import find_strategy
 
+DEEPEST = 5
+
 
 def _by_name(flocks: object) -> object:
     """A method made in Python as a config names it."""
@@ -31,6 +33,8 @@ def _in_full(flocks: Mapping[str, Any] | str | None, around: Around) -> dict[str
     """The method that is named, with all of its options."""
     if flocks is None:
         return None
+    if around.name.count(".") > DEEPEST:
+        raise ConfigError(f"{around.name}: a method may be inside another, but not so deep")
     name, options = _named(flocks)
     if not isinstance(name, str) or name == OWN:
         raise ConfigError(f"{around.name}.name = {name!r}: must be the name of a strategy, such as 'flic'")
