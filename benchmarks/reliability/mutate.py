@@ -49,6 +49,7 @@ TESTS = {
     "calls": [COMPILED],
     "loading": [COMPILED],
     "fold": [f"{KERNELS}fold.py"],
+    "stored": [f"{KERNELS}stored.py"],
     "kernels, C++": [COMPILED, f"{KERNELS}fold.py", PAIRS],
     "graphs, C++": ["tests/clustering/test_native_communities.py", "tests/clustering/test_crowd.py"],
 }

@@ -9,6 +9,38 @@ from tests.oracles import communities as slow
 from flockwise.clustering import native
 
 
+def twins(
+    graph: scipy.sparse.csr_array, resolution: float, case: int, refine: bool
+) -> tuple[list[int], list[int]]:
+    """The communities of both searches."""
+    strength = np.asarray(graph.sum(axis=1), dtype=np.float64)
+    found = native.communities(graph, strength, np.arange(graph.shape[0]), resolution, case, refine)
+    if found is None:
+        pytest.skip("no compiler")
+    rows = zip(graph.indptr[:-1], graph.indptr[1:], strict=True)
+    edges = [
+        dict(zip(graph.indices[a:b].tolist(), graph.data[a:b].astype(float).tolist(), strict=True))
+        for a, b in rows
+    ]
+    return found.tolist(), slow.communities(edges, resolution, case, refine, native.CLIMBS)
+
+
+def test_nodes_that_are_just_connected_enough_belong_together(cases: Cases) -> None:
+    """So many edges that shares of all are exact: what a node has inside equals what it must have, now and then."""
+    for case in range(cases.many(150)):
+        rng = np.random.default_rng([5, case])
+        nodes, edges = int(rng.integers(5, 11)), int(rng.choice([8, 16]))
+        pairs = np.argwhere(np.triu(np.ones((nodes, nodes)), 1))
+        if len(pairs) < edges:
+            continue
+        chosen = pairs[rng.permutation(len(pairs))[:edges]]
+        half = np.zeros((nodes, nodes))
+        half[chosen[:, 0], chosen[:, 1]] = 1
+        graph = scipy.sparse.csr_array((half + half.T).astype(np.float32))
+        found, expected = twins(graph, float(rng.choice([0.5, 1.0, 2.0])), case, True)
+        assert found == expected, case
+
+
 @pytest.mark.parametrize("refine", [True, False])
 def test_compiled_communities_are_those_found_node_by_node(refine: bool, cases: Cases) -> None:
     for case in range(cases.many(40)):
@@ -19,13 +51,5 @@ def test_compiled_communities_are_those_found_node_by_node(refine: bool, cases: 
         graph = scipy.sparse.csr_array((half + half.T).astype(np.float32))
         if not graph.nnz:
             continue
-        strength = np.asarray(graph.sum(axis=1), dtype=np.float64)
-        found = native.communities(graph, strength, np.arange(nodes), resolution, case, refine)
-        if found is None:
-            pytest.skip("no compiler")
-        rows = zip(graph.indptr[:-1], graph.indptr[1:], strict=True)
-        edges = [
-            dict(zip(graph.indices[a:b].tolist(), graph.data[a:b].astype(float).tolist(), strict=True))
-            for a, b in rows
-        ]
-        assert found.tolist() == slow.communities(edges, resolution, case, refine, native.CLIMBS), case
+        found, expected = twins(graph, resolution, case, refine)
+        assert found == expected, case

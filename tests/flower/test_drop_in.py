@@ -49,6 +49,38 @@ def test_flocks_are_found_over_any_framework(kind, strategy, options, tmp_path):
     assert open_run(tmp_path / "run").state == "finished"
 
 
+def one_kind():
+    """Nodes that all call their classes alike: those of even partitions."""
+    return FakeGrid([FakeNode(2 * p, apps.numpy_app, name=f"site-{p}") for p in range(3)])
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "yogi", "adagrad", "momentum"])
+def test_the_server_steps_with_an_optimiser_of_its_own_and_goes_on_with_it_after_a_stop(optimizer, tmp_path):
+    def go(path, rounds, **options):
+        flocks = Flocks("fedopt", clients=3, run=tmp_path / path, optimizer=optimizer, **options)
+        return flocks.start(one_kind(), apps.numpy_start(), num_rounds=rounds)
+
+    whole = go("whole", 8)
+    assert whole.state == "finished" and whole.evaluate_metrics_clientapp[8]["accuracy"] > 0.8
+    go("stopped", 3)
+    again = go("stopped", 8)  # the optimiser's memory is on record
+    other = go("other", 8, server_rate=0.011)
+    for a, b, c in zip(*(each.arrays.to_numpy_ndarrays() for each in (whole, again, other)), strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert not np.array_equal(a, c)
+
+
+def test_momentum_without_memory_is_plain_averaging(tmp_path):
+    plain = Flocks("fedavg", clients=3, run=tmp_path / "plain").start(
+        one_kind(), apps.numpy_start(), num_rounds=3
+    )
+    options = {"optimizer": "momentum", "server_rate": 1.0, "beta1": 0.0}
+    flocks = Flocks("fedopt", clients=3, run=tmp_path / "momentum", **options)
+    found = flocks.start(one_kind(), apps.numpy_start(), num_rounds=3)
+    for a, b in zip(plain.arrays.to_numpy_ndarrays(), found.arrays.to_numpy_ndarrays(), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["numpy", "torch"])
 def test_ifca_lets_clients_choose_by_evaluate_messages(kind, tmp_path):
     app, start = APPS[kind]

@@ -19,8 +19,6 @@ from tests.golden.scenarios import BASE, SCENARIOS
 
 HERE = Path(__file__).parent
 CHANGED = {  # what differs on purpose from the first file, since the commit that the later file names
-    # A majority is not set apart without a person, split after split.
-    "bits-majority.json": "where all but the largest part would be most of all clients",
     # Accuracy, worst client, spread and test loss count honest clients that were set apart: of facts alone.
     "bits-honest.json": "where honest clients are set apart",
     # Judges no longer condemn by what others report of themselves, and keep watching.

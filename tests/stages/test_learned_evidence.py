@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 import flockwise as fw
+from flockwise.messages import Reply, bound
 from flockwise.models import Layout
 from flockwise.models.spans import joined_spans
 from flockwise.models.travel import Travel
@@ -50,3 +51,19 @@ def test_clients_whose_inputs_are_scaled_alike_are_told_apart_by_what_they_learn
         training=fw.SGD(epochs=3, batch_size=20, learning_rate=0.1), engine=fw.Local(1), out=tmp_path / "run",
     )  # fmt: skip
     assert sorted(map(sorted, run.flocks.values())) == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
+
+
+def test_cfl_splits_by_what_is_learned_alone() -> None:
+    """Two kinds that learn the contrary, and statistics of batches, much longer, that move the same way for all."""
+    for spans, flocks in ((((0, 4),), 2), ((), 1)):
+        setting = Setting(learned=spans)
+        server = fw.Server(fw.cfl(), initial=np.zeros((1, 8), np.float32), clients=6, setting=setting)
+        plan = server.ask()
+        updates = np.concatenate([np.tile([[1.0], [-1.0]], (3, 4)), np.full((6, 4), 100.0)], axis=1)
+        told = [
+            Reply(client, plan.round, update, 10) for client, update in enumerate(updates.astype(np.float32))
+        ]
+        assert server.tell(bound(told)) is not None
+        assert server.state.flocks == flocks
+        if flocks == 2:
+            assert len(set(server.state.labels[::2])) == len(set(server.state.labels[1::2])) == 1

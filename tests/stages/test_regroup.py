@@ -115,23 +115,19 @@ def test_all_but_the_largest_part_are_set_apart():
     assert [(event.kind, event.detail["clients"]) for event in done.events] == [("quarantine", [2])]
 
 
-def test_a_majority_is_not_set_apart_split_after_split() -> None:
+def test_a_majority_that_is_set_apart_split_after_split_raises_the_alarm() -> None:
     """Each split keeps the larger part of those that are left, which need not be most of all."""
     stage = split_flocks(this_round, Answer((1, 1, 0, 0, 0, 0, 0, 0)), largest_goes_on)
-    half = replace(state([0] * 8), apart=np.array([FREE] * 5 + [QUARANTINED] * 3, dtype=np.int8))
-    done = after(stage, a_round(half, replies([0, 1, 2, 3, 4])))
-    assert (
-        done.state.apart.tolist() == half.apart.tolist()
-        and done.state.labels.tolist() == half.labels.tolist()
-    )
-    (event,) = done.events
-    assert (event.kind, event.detail["clients"]) == ("alarm", [0, 1])
-    assert event.message == (
-        "2 clients would be set apart from flock 0, with 3 before them a majority: a person must decide"
-    )
-    one_less = replace(half, apart=np.array([FREE] * 6 + [QUARANTINED] * 2, dtype=np.int8))
-    done = after(stage, a_round(one_less, replies([0, 1, 2, 3, 4])))
-    assert int((done.state.apart == QUARANTINED).sum()) == 4, "half of all clients is no majority"
+    some = replace(state([0] * 8), apart=np.array([FREE] * 5 + [QUARANTINED] * 3, dtype=np.int8))
+    done = after(stage, a_round(some, replies([0, 1, 2, 3, 4])))
+    assert done.state.apart.tolist() == [QUARANTINED] * 2 + [FREE] * 3 + [QUARANTINED] * 3
+    assert [event.kind for event in done.events] == ["quarantine", "alarm"]
+    told = done.events[1]
+    assert told.message == "5 of 8 clients are set apart, a majority: a person must decide who is released"
+    assert told.detail["clients"] == [0, 1, 5, 6, 7]
+    fewer = replace(some, apart=np.array([FREE] * 6 + [QUARANTINED] * 2, dtype=np.int8))
+    done = after(stage, a_round(fewer, replies([0, 1, 2, 3, 4])))
+    assert [event.kind for event in done.events] == ["quarantine"], "half of all clients is no majority"
 
 
 @dataclass(frozen=True)

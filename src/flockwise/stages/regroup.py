@@ -144,21 +144,23 @@ def all_go_on(round: Round, flock: int, found: Found, begin: Begin = inherited) 
 
 
 def largest_goes_on(round: Round, flock: int, found: Found) -> Round:
-    """All but the largest part are set apart, but never more than half of all clients: then a person must decide.
+    """All but the largest part are set apart, as the paper does it.
 
-    Each split keeps the larger part of those that are left, so split after split would leave a few of many.
+    Each split keeps the larger part of those that are left, so split after split may leave a few of many. No judge may
+    set a majority apart; here that is what was chosen, and an alarm calls a person as soon as it has happened.
     """
     after = split_inside(round.state, flock, found, keep_stragglers=True)
     gone = found.clients[after[found.clients] != flock]
     detail = {"flock": flock, "clients": gone.tolist(), **found.facts}
+    said = f"{len(gone)} clients set apart from flock {flock}{FOR_BEING_FEWER}"
+    events = [Event("quarantine", said, detail=detail)]
     apart = round.state.apart.copy()
     apart[gone] = QUARANTINED
-    if 2 * int(np.sum(apart != FREE)) > round.state.clients:
-        before = int(np.sum(~round.state.free))
-        told = f"{len(gone)} clients would be set apart from flock {flock}, with {before} before them a majority: "
-        return round.noted(events=[Event("alarm", f"{told}a person must decide", detail=detail)])
-    told = f"{len(gone)} clients set apart from flock {flock}{FOR_BEING_FEWER}"
     labels = np.where(apart == FREE, round.state.labels, UNPLACED)
-    return round.noted(events=[Event("quarantine", told, detail=detail)]).to(
-        replace(round.state, labels=labels, apart=apart)
-    )
+    out = int(np.sum(apart != FREE))
+    if 2 * out > len(apart):
+        told = (
+            f"{out} of {len(apart)} clients are set apart, a majority: a person must decide who is released"
+        )
+        events.append(Event("alarm", told, detail={"clients": np.flatnonzero(apart != FREE).tolist()}))
+    return round.noted(events=events).to(replace(round.state, labels=labels, apart=apart))

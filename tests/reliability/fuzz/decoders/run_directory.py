@@ -86,24 +86,47 @@ def cells() -> list[bytes]:
     ]
 
 
+class Cells:
+    """A whole database in which one value at a time is changed: what was changed is put back, not the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.database = sqlite3.connect(path / "run.sqlite", isolation_level=None)
+        self.database.execute("PRAGMA synchronous = OFF")
+        self.rows = {table: self.database.execute(f"SELECT * FROM {table}").fetchall() for table in COLUMNS}
+        self.changed = ""
+
+    def put(self, table: str, column: int, value: object) -> None:
+        """Anything into this column of a table's first row."""
+        columns = COLUMNS[table]
+        first = f"{columns[0]} = (SELECT {columns[0]} FROM {table} LIMIT 1)"
+        self.database.execute("BEGIN")
+        if self.changed:
+            self.database.execute(f"DELETE FROM {self.changed}")
+            holes = ", ".join("?" * len(self.rows[self.changed][0]))
+            self.database.executemany(f"INSERT INTO {self.changed} VALUES ({holes})", self.rows[self.changed])
+        self.changed = table
+        with contextlib.suppress(sqlite3.IntegrityError):
+            chosen = columns[column % len(columns)]
+            self.database.execute(f"UPDATE {table} SET {chosen} = ? WHERE {first}", (value,))
+        self.database.execute("COMMIT")
+
+
+_cells: dict[Path, Cells] = {}
+
+
 @decoder("values in run.sqlite", cells, quick=200)
 def _(data: bytes, folder: Path) -> object:
     """A whole database, with anything in one of its columns."""
-    _there.pop(folder, None)  # the last input has changed the database
     path, head, value = placed(folder), data[:3].ljust(3, b"\0"), data[3:]
-    table, columns = list(COLUMNS.items())[head[0] % len(COLUMNS)]
+    if folder not in _cells:
+        _cells[folder] = Cells(path)
     kinds = (
         _number(value),
         value.decode("utf-8", "surrogateescape").encode("utf-8", "replace").decode(),
         value,
         None,
     )
-    with contextlib.closing(sqlite3.connect(path / "run.sqlite", isolation_level=None)) as database:
-        database.execute("PRAGMA synchronous = OFF")
-        with contextlib.suppress(sqlite3.IntegrityError):
-            place = f"{columns[0]} = (SELECT {columns[0]} FROM {table} LIMIT 1)"
-            chosen = columns[head[1] % len(columns)]
-            database.execute(f"UPDATE {table} SET {chosen} = ? WHERE {place}", (kinds[head[2] % 4],))
+    _cells[folder].put(list(COLUMNS)[head[0] % len(COLUMNS)], head[1], kinds[head[2] % 4])
     return look(path)
 
 
