@@ -178,7 +178,7 @@ def grouping_of(
                 f"min_separation = {min_separation:g}: bipartition has a threshold of its own, "
                 "clustering_parameters = {threshold = 0.02}"
             )
-        given = frozenset({"measure", "power"})
+        given = frozenset({"measure", "power", "beyond_noise"})
         bounds = resolved(Bipartition, options, given, "strategy.clustering_parameters.")
         return Bipartition(
             **bounds, measure=None if (measure.name, power) == ("cosine", 1.0) else measure, power=power
