@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -111,3 +113,17 @@ def test_sketches_do_not_keep_parts_together_that_are_told_apart_exactly():
     )  # 2.6 apart as it is seen; errors of 0.04 of cosines near 0.3 are in that
     assert not grouping._real(square, parts, 0.0)
     assert grouping._real(square, parts, 1 / 512)
+
+
+def test_of_sketched_clients_a_bipartition_beyond_noise_splits_off_who_turned_and_nobody_who_is_odd_by_chance():
+    rng = np.random.default_rng(0)
+    honest = 0.5 + rng.standard_normal((40, 60))  # alike by a fifth, with the noise of small clients
+    odd = np.concatenate([honest, [rng.standard_normal(60) - 0.2]])
+    turned = np.concatenate([honest, -0.8 + rng.standard_normal((10, 60))])
+    for rows, splits in ((odd, False), (turned, True)):
+        seen = replace(known(rows.astype(np.float32)), sketched=True)
+        plain = SplitInTwo(threshold=0.3, cohesion=0.1).find(seen, ROUND)
+        assert plain.flocks == 2
+        assert (
+            SplitInTwo(threshold=0.3, cohesion=0.1, beyond_noise=True).find(seen, ROUND).flocks == 2
+        ) is splits

@@ -13,7 +13,9 @@ from flockwise.plugins import find
 from flockwise.registry import first_parameters, sayable
 from flockwise.stages.grouping import SplitInTwo
 
-_ELSEWHERE = frozenset({"measure", "power"})  # of a bipartition: options of the strategy itself
+_ELSEWHERE = frozenset(
+    {"measure", "power", "beyond_noise"}
+)  # of a bipartition: what the strategy itself says
 
 
 def in_full(options: Mapping[str, Any], around: Around) -> dict[str, Any]:

@@ -221,6 +221,8 @@ class SplitInTwo:
     `cohesion` is how alike those in the larger part must be on average: near convergence nobody's updates
     agree any more, and then a low similarity across says nothing.
     Clients are compared by cosine, or by `measure` turned into similarities as for a graph.
+    `beyond_noise` asks where updates are sketched, as those of very many small clients are, that the parts be further apart
+    than noise parts so many: among many somebody is odd by chance.
     """
 
     threshold: float = 0.02
@@ -230,6 +232,7 @@ class SplitInTwo:
     cohesion: float = -1.0
     measure: Measure | None = None
     power: float = 1.0
+    beyond_noise: bool = False
 
     @property
     def exact(self) -> str:
@@ -248,6 +251,8 @@ class SplitInTwo:
         limit = self.threshold / (1.0 + self.decay * (round.number - 1))
         facts = {"alpha_cross": float(alpha_cross), "alpha_threshold": limit, "cohesion": inside}
         split = alpha_cross < limit and inside >= self.cohesion and self._stationary(known)
+        if split and self.beyond_noise and known.sketched and square is not None:
+            split = separation(square, labels, "similarity") >= beyond_noise(len(labels))
         return Found(known.clients, labels if split else alone, square, facts, call=float(alpha_cross))
 
     def _in_crowd(self, known: Known, seed: int) -> tuple[Labels, float, float, None]:

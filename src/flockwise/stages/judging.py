@@ -62,7 +62,8 @@ def watch_flocks(judge: JudgeName, at_latest: int | None = None) -> Stage:
     """
     if judge == "none":
         return nothing
-    return split_flocks(this_round, SplitInTwo(cohesion=0.1), all_go_on, AfterFound(at_latest))
+    turned = SplitInTwo(cohesion=0.1, beyond_noise=True)
+    return split_flocks(this_round, turned, all_go_on, AfterFound(at_latest))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ Every file of this folder is looked into, and its strategies are names of this p
 """
 
 from flockwise.stages.method import Method
-from flockwise.strategies.strategy import MEAN, STRATEGIES, Strategy, find_strategy, strategy
+from flockwise.strategies.finding import find_strategy
+from flockwise.strategies.strategy import MEAN, STRATEGIES, Strategy, strategy
 
 __all__ = ["MEAN", "STRATEGIES", "Method", "Strategy", "find_strategy", "strategy"]
 __all__ += [piece.function.__name__ for piece in STRATEGIES.values()]

@@ -17,6 +17,7 @@ from flockwise.strategies.fedper import fedper as fedper
 from flockwise.strategies.fedrep import fedrep as fedrep
 from flockwise.strategies.fedsoft import fedsoft as fedsoft
 from flockwise.strategies.fesem import fesem as fesem
+from flockwise.strategies.finding import find_strategy as find_strategy
 from flockwise.strategies.fine_tuned import fine_tuned as fine_tuned
 from flockwise.strategies.fl_hc import fl_hc as fl_hc
 from flockwise.strategies.flic import flic as flic
@@ -31,5 +32,4 @@ from flockwise.strategies.stocfl import stocfl as stocfl
 from flockwise.strategies.strategy import MEAN as MEAN
 from flockwise.strategies.strategy import STRATEGIES as STRATEGIES
 from flockwise.strategies.strategy import Strategy as Strategy
-from flockwise.strategies.strategy import find_strategy as find_strategy
 from flockwise.strategies.strategy import strategy as strategy

@@ -21,18 +21,13 @@ from flockwise.errors import InputError
 from flockwise.notes import AtMostClients, AtRound
 from flockwise.options import Count, Natural, NonNegative, Several
 from flockwise.similarity import SIMILARITIES
-from flockwise.stages import guards
+from flockwise.stages import Every, Method, chain, everyone, guards, sample, train, when
 from flockwise.stages.attribution import joint
 from flockwise.stages.average import average, restart_from_sent
 from flockwise.stages.evidence import this_round
 from flockwise.stages.grouping import Clustered
-from flockwise.stages.method import Method
 from flockwise.stages.newcomers import Newcomers
 from flockwise.stages.regroup import find_flocks
-from flockwise.stages.sampling import everyone, sample
-from flockwise.stages.stage import chain, when
-from flockwise.stages.timing import Every
-from flockwise.stages.train import train
 from flockwise.strategies.strategy import MEAN, strategy
 
 Threshold = Annotated[NonNegative | Literal["auto"], "the distance at which merging stops; auto finds it"]

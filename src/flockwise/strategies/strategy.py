@@ -3,14 +3,12 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Generic, ParamSpec
 
 from flockwise.aggregation import Rule, mean
 from flockwise.aggregation.rule import as_bound
 from flockwise.errors import ConfigError, InputError, PluginError
 from flockwise.options import ignored, shown, written
-from flockwise.plugins import find
 from flockwise.registry import OWN, Piece, Registry, config_name, sayable
 from flockwise.stages.method import Method
 
@@ -60,7 +58,7 @@ class Strategy(Piece, Generic[Options]):
 
 
 STRATEGIES: Registry[Strategy[Any]] = Registry("flockwise.strategies")
-_GIVEN = frozenset({"rule"})
+GIVEN = frozenset({"rule"})  # options that a config has elsewhere
 
 
 def strategy(
@@ -70,22 +68,9 @@ def strategy(
 
     def named(function: Callable[Options, Method]) -> Strategy[Options]:
         made: Strategy[Options] = Strategy(
-            config_name(function), summary, function, _GIVEN, paper=paper, **more
+            config_name(function), summary, function, GIVEN, paper=paper, **more
         )
         STRATEGIES.add(made)
         return made
 
     return named
-
-
-def as_strategy(function: Callable[..., Method], name: str | None = None) -> Strategy[Any]:
-    """A strategy made of any keyword function that returns a Method."""
-    if isinstance(function, Strategy):
-        return function
-    summary = (function.__doc__ or "a strategy of your own").strip().splitlines()[0]
-    return Strategy(name or config_name(function), summary, function, _GIVEN)
-
-
-def find_strategy(name: str, directory: Path | None = None) -> Strategy[Any]:
-    """The strategy of this name: built in, from a plug-in, or `module:function`."""
-    return as_strategy(find("strategies", name, STRATEGIES, directory), name)

@@ -9,7 +9,7 @@ from flockwise.messages import Replies, Reply
 from flockwise.server import Server
 from flockwise.stages import FREE, UNPLACED, Method, Setting, State
 from flockwise.strategies import STRATEGIES
-from flockwise.strategies.strategy import as_strategy
+from flockwise.strategies.finding import as_strategy
 from flockwise.testing.each import one_each
 from flockwise.testing.fakes import FakeEngine, round_of
 
