@@ -105,16 +105,19 @@ def in_order(seeds: int) -> Iterator[tuple[Place, int]]:
             yield from ((place, seed) for count in these for place in places(count))
 
 
-def carry_out(seeds: int) -> None:
+def carry_out(seeds: int, only: int | None, out: Path) -> None:
     """Run what is missing, one after the other; every run is on record when it ends."""
-    rows = _known()
-    done = {_key(row) for row in rows}
+    rows = _known(out)
+    done = {_key(row) for row in [*rows, *_known()]}
     for (method, split, attack), seed in in_order(seeds):
-        if _key({"method": method, "split": split, "attack": attack, "seed": seed}) in done:
+        if (
+            seed != (only or seed)
+            or _key({"method": method, "split": split, "attack": attack, "seed": seed}) in done
+        ):
             continue
         rows.append(measured(method, split, attack, seed))
         print(json.dumps(rows[-1]), flush=True)
-        RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
+        out.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
 
 
 def tables(rows: list[Row]) -> str:
@@ -225,8 +228,8 @@ def _key(row: Row) -> str:
     return json.dumps([row[name] for name in ("method", "split", "attack", "seed")], sort_keys=True)
 
 
-def _known() -> list[Row]:
-    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
+def _known(path: Path = RESULTS) -> list[Row]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
 
 
 def main() -> None:
@@ -235,10 +238,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument(
+        "--only", type=int, metavar="SEED", help="for several at once, each into a file of its own"
+    )
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--page", action="store_true", help="run nothing")
     given = parser.parse_args()
     if not given.page:
-        carry_out(given.seeds)
+        carry_out(given.seeds, given.only, given.out)
     page = PAGE.read_text(encoding="utf-8")
     start, stop = page.index(BEGIN) + len(BEGIN), page.index(END)
     PAGE.write_text(f"{page[:start]}\n\n{tables(_known())}\n\n{page[stop:]}", encoding="utf-8")

@@ -99,7 +99,7 @@ def _short(tables: dict[str, StudyTable]) -> str:
             f"{one.ours.mean:.4g}",
             one.best,
             f"{one.theirs.mean:.4g}",
-            mean_text(one.gain, 3),
+            mean_text(one.gain, 3 if one.gain.mean < 1000 else 0),
             _verdict(one),
         ]
         lines.append(_line(cells))
