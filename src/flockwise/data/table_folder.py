@@ -10,6 +10,7 @@ from flockwise.data.bring_your_own import Labels, join_clients
 from flockwise.data.dataset import Dataset, Holder
 from flockwise.data.inputs import Inputs
 from flockwise.data.metadata import check_about, checked_names
+from flockwise.data.preparing import preparation
 from flockwise.data.reading import reader
 from flockwise.data.table_files import ENDINGS, Table, read_table
 from flockwise.errors import DataError, InputError
@@ -27,6 +28,14 @@ def folder(
     inputs: Annotated[Inputs, "what the features are: numbers, tokens or images"] = "auto",
     classes: Annotated[
         Sequence[str] | None, "the names of all classes, in order; none: those that are found, sorted"
+    ] = None,
+    impute: Annotated[bool, "fill gaps with the mean of the column, over all clients' training rows"] = False,
+    standardise: Annotated[
+        bool, "bring columns to mean 0 and spread 1, over all clients' training rows"
+    ] = False,
+    fitted: Annotated[
+        Sequence[Sequence[float]] | None,
+        "mean and spread of each column, as the run before had them; none: from the rows",
     ] = None,
     about: Annotated[str | None, "a file in it with a row a client: name, and what is known of it"] = None,
     beside: Path | None = None,
@@ -50,6 +59,7 @@ def folder(
     known = _known(where / about, list(tables)) if about else {}
     names = [str(name) for name in checked_names(list(tables), len(tables))]
     try:
+        prepare = preparation(impute, standardise, fitted)
         dataset, parts = join_clients(
             list(tables.values()), [f"{where.name}/{name}" for name in names], classes=classes, validation=0.0, seed=0,
             layout="NHWC", name=where.name, inputs=inputs, labels=labels, target=target, features=features,
@@ -63,6 +73,7 @@ def folder(
     return Dataset(
         dataset.name, dataset.x, dataset.y, dataset.train, dataset.maximum, dataset.classes, dataset.class_names,
         writer=writer, holders=holders, columns=dataset.columns, tokens=dataset.tokens,
+        prepare=prepare,
     )  # fmt: skip
 
 
