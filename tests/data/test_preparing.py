@@ -105,3 +105,47 @@ def test_what_cannot_be_is_one_line(options: dict[str, Any], told: str, january:
     with pytest.raises((ConfigError, DataError), match=told):
         fw.run(config(**options), directory=january, out=january / "run")
     assert not (january / "run").exists()
+
+
+def wards(folder: Path, *values: str) -> None:
+    folder.mkdir(exist_ok=True)
+    for name in ("north", "south"):
+        lines = [
+            f"{n % 7 / 7:.2f},{values[n % len(values)]},{int(values[n % len(values)] == 'B')}"
+            for n in range(60)
+        ]
+        (folder / f"{name}.csv").write_text("\n".join(["age,ward,outcome", *lines]) + "\n")
+
+
+def test_text_is_encoded_by_values_that_are_said(tmp_path: Path) -> None:
+    wards(tmp_path / "january", "A", "B", "C")
+    said = config(encode={"ward": ["A", "B", "C"]})
+    (tmp_path / "my.toml").write_text(tomli_w.dumps(said))
+    run = fw.run(tmp_path / "my.toml", out=tmp_path / "jan")
+    assert run.environment["samples"]["columns"] == ["age", "ward=A", "ward=B", "ward=C"]
+    assert run.facts["accuracy"][-1] > 0.95 and run.config["data"]["encode"] == {"ward": ["A", "B", "C"]}
+    (tmp_path / "new.csv").write_text("ward,age\nB,0.5\nA,0.5\n")
+    words = ["predict", str(run.path), "--flock", "0", "--data", str(tmp_path / "new.csv")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert [line.split(",")[0] for line in done.output.splitlines()[1:]] == ["1", "0"]
+    (tmp_path / "new.csv").write_text("ward,age\nD,0.5\n")
+    assert "column ward: 'D' is none of the values it is encoded by, A, B, C" in str(
+        CliRunner().invoke(app, words).exception
+    )
+    wards(tmp_path / "february", "A", "B")  # nobody in ward C this month
+    fw.continue_run(run.path, data=tmp_path / "february", more=1, out=tmp_path / "feb")
+
+
+@pytest.mark.parametrize(
+    ("encode", "told"),
+    [
+        ({"ward": ["A", "B"]}, "column ward: 'C' is none of the values it is encoded by, A, B"),
+        ({"bed": ["A", "B"]}, "data.encode = 'bed' is no column of it"),
+        ({"ward": ["A"]}, "must be all values of the column, each once, at least two"),
+        ({"ward": 7}, r"data.encode"),
+    ],
+)
+def test_values_that_were_not_said_are_refused(encode: Any, told: str, tmp_path: Path) -> None:
+    wards(tmp_path / "january", "A", "B", "C")
+    with pytest.raises((ConfigError, DataError), match=told):
+        fw.run(config(encode=encode), directory=tmp_path, out=tmp_path / "run")

@@ -8,6 +8,7 @@ import numpy as np
 
 from flockwise.data.bring_your_own import Labels, join_clients
 from flockwise.data.dataset import Dataset, Holder
+from flockwise.data.encoding import encoded
 from flockwise.data.inputs import Inputs
 from flockwise.data.metadata import check_about, checked_names
 from flockwise.data.preparing import preparation
@@ -37,6 +38,10 @@ def folder(
         Sequence[Sequence[float]] | None,
         "mean and spread of each column, as the run before had them; none: from the rows",
     ] = None,
+    encode: Annotated[
+        Mapping[str, Sequence[str]] | None,
+        "columns of text and all their values: a column of 0 and 1 for each value",
+    ] = None,
     about: Annotated[str | None, "a file in it with a row a client: name, and what is known of it"] = None,
     beside: Path | None = None,
 ) -> Dataset:
@@ -49,7 +54,7 @@ def folder(
     files = sorted(f for f in where.iterdir() if f.suffix in ENDINGS and f.name != about and f.name[0] != ".")
     if not files:
         raise DataError(f"data.path = {path!r}: {where} holds no {' or '.join(ENDINGS)} files")
-    tables = {file.stem: _parts(read_table(file), part, file) for file in files}
+    tables = {file.stem: _parts(encoded(read_table(file), encode or {}, file), part, file) for file in files}
     if about and not (where / about).is_file():
         raise DataError(
             f"data.about = {about!r}: {where} has no such file; put it there, beside the clients' own"

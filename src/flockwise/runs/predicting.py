@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from flockwise.config.learning import task_of
+from flockwise.data.encoding import encoded_like
 from flockwise.data.formats import DAMAGED, read_npy, why
 from flockwise.errors import DataError, InputError
 from flockwise.runs.recorded_config import config_of_run
@@ -96,6 +97,7 @@ def read_samples(path: Path, told: Samples) -> np.ndarray:
 
 def _from_table(table: "Table", path: Path, told: Samples) -> np.ndarray:
     wanted = told.columns or table.column_names
+    table = encoded_like(table, wanted, path)
     missing = [name for name in wanted if name not in table.column_names]
     if missing:
         raise DataError(f"{path}: has no column {missing[0]!r}; the model was trained on {', '.join(wanted)}")
