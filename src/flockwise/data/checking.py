@@ -87,7 +87,8 @@ def _not_finite(federation: Federation) -> Iterator[Finding]:
                 labels.append(part)
         if counts:
             told = f"{' and '.join(counts)} samples hold NaN or infinite values{_places(federation, columns)}"
-            yield Finding("not finite", f"{told}; fill them in or leave them out", client, bad=True)
+            fix = "fill them in (a folder: data.impute = true) or leave them out"
+            yield Finding("not finite", f"{told}; {fix}", client, bad=True)
         if labels:
             told = f"{' and '.join(labels)} labels hold NaN or infinite values; leave them out"
             yield Finding("not finite", told, client, bad=True)

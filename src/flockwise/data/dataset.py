@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flockwise.data.sequences import IGNORED
 from flockwise.errors import InputError
+
+if TYPE_CHECKING:
+    from flockwise.data.preparing import Preparation
 
 
 class Holder(NamedTuple):
@@ -37,6 +40,7 @@ class Dataset:
     holders: tuple[Holder, ...] = ()  # by writer, where they have names
     columns: tuple[str, ...] = ()  # what the features are, in a table
     tokens: bool = False  # x are numbers of words or signs, for an embedding: they stay whole numbers
+    prepare: "Preparation | None" = None  # what is done to the features of a table, once clients are known
     # The name by which `load` gives exactly this. No argument, so that a changed copy does not have it.
     registered: str | None = field(default=None, init=False)
 

@@ -32,6 +32,13 @@ class Table:
         """The chosen rows."""
         return Table({name: column[chosen] for name, column in self._columns.items()})
 
+    def replaced(self, name: str, by: dict[str, NDArray[Any]]) -> "Table":
+        """The table with other columns in the place of one."""
+        columns: dict[str, NDArray[Any]] = {}
+        for key, column in self._columns.items():
+            columns |= by if key == name else {key: column}
+        return Table(columns)
+
     def without(self, name: str) -> "Table":
         """The table without a column."""
         return Table({key: column for key, column in self._columns.items() if key != name})

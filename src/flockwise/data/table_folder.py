@@ -8,8 +8,10 @@ import numpy as np
 
 from flockwise.data.bring_your_own import Labels, join_clients
 from flockwise.data.dataset import Dataset, Holder
+from flockwise.data.encoding import encoded
 from flockwise.data.inputs import Inputs
 from flockwise.data.metadata import check_about, checked_names
+from flockwise.data.preparing import preparation
 from flockwise.data.reading import reader
 from flockwise.data.table_files import ENDINGS, Table, read_table
 from flockwise.errors import DataError, InputError
@@ -28,6 +30,18 @@ def folder(
     classes: Annotated[
         Sequence[str] | None, "the names of all classes, in order; none: those that are found, sorted"
     ] = None,
+    impute: Annotated[bool, "fill gaps with the mean of the column, over all clients' training rows"] = False,
+    standardise: Annotated[
+        bool, "bring columns to mean 0 and spread 1, over all clients' training rows"
+    ] = False,
+    fitted: Annotated[
+        Sequence[Sequence[float]] | None,
+        "mean and spread of each column, as the run before had them; none: from the rows",
+    ] = None,
+    encode: Annotated[
+        Mapping[str, Sequence[str]] | None,
+        "columns of text and all their values: a column of 0 and 1 for each value",
+    ] = None,
     about: Annotated[str | None, "a file in it with a row a client: name, and what is known of it"] = None,
     beside: Path | None = None,
 ) -> Dataset:
@@ -40,7 +54,7 @@ def folder(
     files = sorted(f for f in where.iterdir() if f.suffix in ENDINGS and f.name != about and f.name[0] != ".")
     if not files:
         raise DataError(f"data.path = {path!r}: {where} holds no {' or '.join(ENDINGS)} files")
-    tables = {file.stem: _parts(read_table(file), part, file) for file in files}
+    tables = {file.stem: _parts(encoded(read_table(file), encode or {}, file), part, file) for file in files}
     if about and not (where / about).is_file():
         raise DataError(
             f"data.about = {about!r}: {where} has no such file; put it there, beside the clients' own"
@@ -50,6 +64,7 @@ def folder(
     known = _known(where / about, list(tables)) if about else {}
     names = [str(name) for name in checked_names(list(tables), len(tables))]
     try:
+        prepare = preparation(impute, standardise, fitted)
         dataset, parts = join_clients(
             list(tables.values()), [f"{where.name}/{name}" for name in names], classes=classes, validation=0.0, seed=0,
             layout="NHWC", name=where.name, inputs=inputs, labels=labels, target=target, features=features,
@@ -63,6 +78,7 @@ def folder(
     return Dataset(
         dataset.name, dataset.x, dataset.y, dataset.train, dataset.maximum, dataset.classes, dataset.class_names,
         writer=writer, holders=holders, columns=dataset.columns, tokens=dataset.tokens,
+        prepare=prepare,
     )  # fmt: skip
 
 

@@ -140,13 +140,14 @@ def _config(
         raise ConfigError(
             f"rounds = {config.rounds}: must be above {last}, the round that the run before came to"
         )
-    return _with_classes(config, samples_on_record(parent))
+    return _as_known(config, samples_on_record(parent))
 
 
-def _with_classes(config: Config, known: Samples | None) -> Config:
-    """A folder is read by the classes that the models know, on whatever machine, unless the config says them."""
-    options = config.data.parameters
-    if known is None or not known.class_names or options.get("classes", "") is not None:
-        return config
-    section = config.data.model_copy(update={"classes": list(known.class_names)})
-    return config.model_copy(update={"data": section})
+def _as_known(config: Config, known: Samples | None) -> Config:
+    """A folder is read as the models know it, on whatever machine: by their classes, scaled as before."""
+    options, told = config.data.parameters, {}
+    if known is not None and known.class_names and options.get("classes", "") is None:
+        told["classes"] = list(known.class_names)
+    if known is not None and known.prepared is not None and options.get("fitted", "") is None:
+        told["fitted"] = known.prepared.fitted
+    return config.model_copy(update={"data": config.data.model_copy(update=told)}) if told else config

@@ -17,6 +17,7 @@ from flockwise.config import Config
 from flockwise.config.learning import task_of
 from flockwise.data import DATASETS, NAMED_DATA, Dataset, Federation, load
 from flockwise.data.loading import folder_of_sets
+from flockwise.data.preparing import prepared
 from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.engine.client_work import ClientWork, WorkSource
 from flockwise.errors import ConfigError, InputError
@@ -113,7 +114,10 @@ def make_federation(config: Config, directory: Path | None, data: Path | None) -
         raise ConfigError(
             f'split.clients = {wanted}: {config.split.name} made {federation.clients} clients; say as many, or "none"'
         )
-    return federation
+    try:
+        return prepared(federation)
+    except InputError as error:
+        raise ConfigError(f"data.{error}") from error
 
 
 def _dataset(config: Config, where: Path | None, directory: Path | None) -> Dataset:

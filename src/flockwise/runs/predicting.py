@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from flockwise.config.learning import task_of
+from flockwise.data.encoding import encoded_like
 from flockwise.data.formats import DAMAGED, read_npy, why
 from flockwise.errors import DataError, InputError
 from flockwise.runs.recorded_config import config_of_run
@@ -96,12 +97,14 @@ def read_samples(path: Path, told: Samples) -> np.ndarray:
 
 def _from_table(table: "Table", path: Path, told: Samples) -> np.ndarray:
     wanted = told.columns or table.column_names
+    table = encoded_like(table, wanted, path)
     missing = [name for name in wanted if name not in table.column_names]
     if missing:
         raise DataError(f"{path}: has no column {missing[0]!r}; the model was trained on {', '.join(wanted)}")
     columns = [table[name] for name in wanted]
     for name, column in zip(wanted, columns, strict=True):
-        if column.dtype.kind not in "biuf" or not np.isfinite(column).all():
+        gaps = told.prepared is not None and told.prepared.impute
+        if column.dtype.kind not in "biuf" or not (np.isfinite(column) | (gaps & np.isnan(column))).all():
             raise DataError(
                 f"{path}: column {name!r} holds something else than numbers; fill it in, or leave rows out"
             )
@@ -123,6 +126,9 @@ def _ready(x: Any, told: Samples) -> np.ndarray:
         found = found.reshape(len(found), *shape)  # images as rows of pixels
     if found.shape[1:] != shape:
         raise InputError(f"x = {found.shape}: must be (samples, {_sizes(shape)}), as this run was trained on")
+    if told.prepared is not None:
+        done = told.prepared.preparation()
+        found = found if done is None else done.of(found)
     if found.dtype.kind == "f" and not np.isfinite(found).all():
         raise InputError("x: holds NaN or infinite values; fill them in, or leave those samples out")
     if told.tokens:

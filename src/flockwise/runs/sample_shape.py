@@ -6,11 +6,26 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from flockwise.data import Dataset, Federation, Shard
+from flockwise.data.preparing import Preparation, preparation
 from flockwise.errors import InputError
 from flockwise.store import Run
 
 _SAMPLES = "samples"  # in environment.json
 _MOST = 1 << 24
+
+
+class Prepared(BaseModel):
+    """What was done to the features of a table before training, and is done to every sample that is predicted."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", allow_inf_nan=False)
+
+    impute: bool
+    standardise: bool
+    fitted: list[list[float]] = Field(max_length=_MOST)
+
+    def preparation(self) -> Preparation | None:
+        """The same, to use."""
+        return preparation(self.impute, self.standardise, self.fitted)
 
 
 class Samples(BaseModel):
@@ -26,6 +41,7 @@ class Samples(BaseModel):
     class_names: list[str] = []
     labels: list[int] = []  # the shape of a sample's label; [] is one
     numbers: bool = False  # labels are numbers to predict
+    prepared: Prepared | None = None  # what was done to the features
 
     def nobodys(self) -> Dataset:
         """A data set of this kind with nothing in it."""
@@ -78,8 +94,17 @@ def _of(data: Dataset) -> Samples:
     return Samples(
         shape=list(data.x.shape[1:]), tokens=bool(data.tokens), maximum=float(data.maximum), columns=list(data.columns),
         classes=int(data.classes), class_names=list(data.class_names), labels=list(data.y.shape[1:]),
-        numbers=data.y.dtype.kind == "f",
+        numbers=data.y.dtype.kind == "f", prepared=_prepared(data),
     )  # fmt: skip
+
+
+def _prepared(data: Dataset) -> Prepared | None:
+    done = data.prepare
+    if done is None:
+        return None
+    return Prepared(
+        impute=done.impute, standardise=done.standardise, fitted=[list(pair) for pair in done.fitted]
+    )
 
 
 def _some(value: Any) -> str:
