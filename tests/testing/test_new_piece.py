@@ -82,12 +82,14 @@ import numpy as np
 from pydantic import Field
 
 from flockwise.aggregation.rule import rule
+from flockwise.kernels.checks import as_updates
 
 
 @rule("halfway between the least and the most", example={"low": 0.5})
 def midrange(updates: np.ndarray, low: Annotated[float, Field(ge=0, le=1), "share of the least"] = 0.5) -> np.ndarray:
     """Of every coordinate."""
-    return (low * updates.min(axis=0) + (1 - low) * updates.max(axis=0)).astype(np.float32)
+    rows = as_updates(updates).astype(np.float64)
+    return (low * rows.min(axis=0) + (1 - low) * rows.max(axis=0)).astype(np.float32)
 '''
 STRATEGY = '''"""FedAvg under another name, which assumes nothing."""
 
