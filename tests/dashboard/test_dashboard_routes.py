@@ -88,6 +88,12 @@ def test_nothing_is_written_and_no_other_host_is_answered(folder: Path, cases: C
     assert files(folder) == before
 
 
+@pytest.mark.parametrize("path", ["/api/runs/\ud800/", "/\udfff/", "/static/\ud800"])
+def test_an_address_that_is_no_text_is_not_there(folder: Path, path: str) -> None:
+    status, body = ask(create_app(folder, TOKEN), "GET", path, {"host": "localhost"})
+    assert status == 404 and b"no such address" in body
+
+
 def test_no_name_leads_out_of_the_folder(folder: Path, cases: Cases) -> None:
     app, random = create_app(folder, TOKEN), generator(0, "names")
     parts = (

@@ -76,6 +76,15 @@ def is_token(given: str | None, token: str) -> bool:
     return given is not None and hmac.compare_digest(given.encode(), token.encode())
 
 
+def _is_text(path: str) -> bool:
+    """Whether a path can be sent back, as when a slash is missing; no server of ours hands on one that cannot."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 @dataclass
 class Guard:
     """Turns away requests for another host or from another site, and adds the headers of every answer."""
@@ -95,6 +104,9 @@ class Guard:
             refused = "this host name is not served here"
         elif origin is not None and origin.lower() != f"{scope['scheme']}://{host.lower()}":
             refused = "requests from other sites are refused"
+        elif not _is_text(scope["path"]):
+            await JSONResponse({"error": "no such address"}, 404)(scope, receive, self._with_headers(send))
+            return
         elif self._is_hidden(scope["path"], headers):
             await JSONResponse({"error": MISSING}, 401, {"www-authenticate": "Bearer"})(
                 scope, receive, self._with_headers(send)
