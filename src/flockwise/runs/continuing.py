@@ -145,7 +145,8 @@ def _config(
 
 def _as_known(config: Config, known: Samples | None) -> Config:
     """A folder is read as the models know it, on whatever machine: by their classes, scaled as before."""
-    options, told = config.data.parameters, {}
+    options = config.data.parameters
+    told: dict[str, Any] = {}
     if known is not None and known.class_names and options.get("classes", "") is None:
         told["classes"] = list(known.class_names)
     if known is not None and known.prepared is not None and options.get("fitted", "") is None:
