@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from flockwise.errors import InputError
-from flockwise.kernels import closest, columns, native
+from flockwise.kernels import closest, columns, native, stored
 from flockwise.kernels.closest import closest_mean, closest_of_rows, closest_to_median
 from flockwise.kernels.native import loading
 
@@ -85,3 +85,14 @@ def test_what_is_not_finite_is_refused(clients, bad):
     rows[4, 3] = bad
     with pytest.raises(InputError, match=r"updates\[4, 3\]"):
         closest_to_median(rows, np.arange(clients), 3)
+
+
+def test_rows_that_lie_elsewhere_are_taken_in_blocks_of_columns(monkeypatch):
+    class Source:
+        def read(self, places, start, stop):
+            return rows[places, start:stop]
+
+    rows = np.random.default_rng(1).random((9, 200), dtype=np.float32)
+    monkeypatch.setattr(stored, "BLOCK_BYTES", 4 * 64 * 9)
+    found = closest_to_median(stored.StoredRows(Source(), np.arange(9), 200), np.arange(1, 9), 3)
+    np.testing.assert_array_equal(found, closest_to_median(rows, np.arange(1, 9), 3))
