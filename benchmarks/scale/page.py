@@ -22,7 +22,7 @@ Points = list[tuple[float, float]]
 
 def main() -> None:
     """Write the page."""
-    sketches = read("sketches.json")
+    sketches = {**read("sketches.json"), **read("sketches_more.json")}
     growth = [cell for path in sorted(RESULTS.glob("growth*.json")) for cell in read(path.name)]
     crowds = [read(path.name) for path in sorted(RESULTS.glob("flocks_of_*.json"))]
     draw("scale-errors", *error_picture(sketches))
