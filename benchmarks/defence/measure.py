@@ -162,7 +162,7 @@ def _worst(rows: list[Row], split: str) -> list[str]:
             whole = [_of(rows, method, split, {**attack, "clients": count}) for attack in ATTACKS]
             cells.append(_spread(_lowest(whole), "accuracy"))
         if _seeds(rows, count):
-            told.append(_line([f"{_share(count)} ({_seeds(rows, count)} seeds)", *cells]))
+            told.append(_line([_known_share(rows, count), *cells]))
     return told
 
 
@@ -176,7 +176,7 @@ def _lowest(whole: list[list[Row]]) -> list[Row]:
 
 
 def _by_attack(rows: list[Row], split: str) -> list[str]:
-    shares = " / ".join(f"{_share(count)} ({_seeds(rows, count)} seeds)" for count in SHOWN)
+    shares = " / ".join(_known_share(rows, count) for count in _shown(rows))
     told = [
         f"{split}, attack by attack, with {shares} attackers; in brackets honest clients set apart on average.",
         "",
@@ -190,14 +190,19 @@ def _by_attack(rows: list[Row], split: str) -> list[str]:
 
 
 def _cell(rows: list[Row], method: str, split: str, attack: dict[str, Any]) -> str:
-    both = [_of(rows, method, split, {**attack, "clients": count}) for count in SHOWN]
+    both = [_of(rows, method, split, {**attack, "clients": count}) for count in _shown(rows)]
     text = " / ".join(_spread(some, "accuracy") + _apart(some) for some in both)
     fooled = any(row["fooled"] is not None for some in both for row in some)
     return text + (", fooled " + " / ".join(_spread(some, "fooled") for some in both) if fooled else "")
 
 
-def _share(count: int) -> str:
-    return f"{100 * count / CLIENTS:.0f} %"
+def _shown(rows: list[Row]) -> list[int]:
+    return [count for count in SHOWN if _seeds(rows, count)]
+
+
+def _known_share(rows: list[Row], count: int) -> str:
+    seeds = _seeds(rows, count)
+    return f"{100 * count / CLIENTS:.0f} % ({seeds} seed{'s' if seeds > 1 else ''})"
 
 
 def _apart(rows: list[Row]) -> str:
