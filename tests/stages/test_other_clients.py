@@ -75,7 +75,7 @@ def test_a_memory_that_does_not_say_is_forgotten_unless_all_clients_stay() -> No
 
 def test_two_memories_cannot_have_one_name() -> None:
     with pytest.raises(
-        InputError, match=r"Slot\('found'\): is the memory of flockwise\.stages\.schedule\.Looked"
+        InputError, match=r"Slot\('found'\): is the memory of flockwise\.stages\.timing\.Looked"
     ):
         Slot("found", _Another)
 

@@ -218,18 +218,26 @@ def one_round(
     plan, replies, events = _trained(server, engine, watch)
     sent = plan.bytes_sent + replies.updates.nbytes
     arrived, lost = hazards.replies(replies, server.state)
-    record = watch.time("server", server.tell, arrived)
+    with watch.of("server"):
+        record = server.tell(arrived)
     while record is None:  # the server has questions before it closes the round
-        plan = watch.time("server", server.ask)
+        with watch.of("server"):
+            plan = server.ask()
         sent += plan.bytes_sent
         if plan.kind == "train":
-            replies = watch.time("clients", engine.train, plan)
+            with watch.of("clients"):
+                replies = engine.train(plan)
             sent += replies.updates.nbytes
             arrived, lost_again = hazards.replies(replies, server.state)
-            lost, record = [*lost, *lost_again], watch.time("server", server.tell, arrived)
+            lost = [*lost, *lost_again]
+            with watch.of("server"):
+                record = server.tell(arrived)
         else:
-            answers = hazards.scores(watch.time("clients", engine.validate, plan))
-            record = watch.time("server", server.tell, bound(answers))
+            with watch.of("clients"):
+                scores = engine.validate(plan)
+            answers = bound(hazards.scores(scores))
+            with watch.of("server"):
+                record = server.tell(answers)
     return replace(record, facts={**record.facts, "bytes": float(sent)}), [*events, *lost]
 
 
@@ -237,8 +245,11 @@ def _trained(server: Server, engine: Engine, watch: Stopwatch) -> tuple[Plan, Re
     """A training plan and the replies to it; one that nobody answers is made anew, for who can be reached then."""
     events: list[Event] = []
     for attempt in itertools.count(1):
-        plan = watch.time("server", server.ask, engine.present())
-        replies = watch.time("clients", engine.train, plan)
+        present = engine.present()
+        with watch.of("server"):
+            plan = server.ask(present)
+        with watch.of("clients"):
+            replies = engine.train(plan)
         heard = engine.events()
         events += heard
         if len(replies) or engine.retries is None:

@@ -1,11 +1,10 @@
 """How long the parts of a round take: clients at work, the server thinking; neither tests nor what attackers work out."""
 
 import time
-from collections.abc import Callable
-from typing import Literal, ParamSpec, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
 
-Given = ParamSpec("Given")
-Made = TypeVar("Made")
 Who = Literal["clients", "server"]
 
 
@@ -15,10 +14,11 @@ class Stopwatch:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {"clients": 0.0, "server": 0.0}
 
-    def time(self, who: Who, work: Callable[Given, Made], *given: Given.args, **named: Given.kwargs) -> Made:
-        """Have the work done, and count it as theirs."""
+    @contextmanager
+    def of(self, who: Who) -> Iterator[None]:
+        """What is done meanwhile counts as theirs."""
         started = time.perf_counter()
         try:
-            return work(*given, **named)
+            yield
         finally:
             self.seconds[who] += time.perf_counter() - started
