@@ -61,8 +61,8 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "split": {"name": "label_swap", "groups": 4, "clients": 60, "samples": 200},
     },
 }  # fmt: skip
-# Added later, since exact FLIC sees one flock in FEMNIST and CIFAR-10 above, which proves little; measured with `--more`. With the
-# CNN it finds none that are real in CIFAR-10, turned, either; the last two were chosen because whole updates do find the groups.
+# Added later, since exact FLIC sees one flock in FEMNIST and CIFAR-10 above, which proves little; measured with `--more`. In
+# CIFAR-10, turned, with a CNN it finds none that are real, either; the last two were chosen since whole updates find the groups.
 MORE: dict[str, dict[str, Any]] = {
     "CIFAR-10, turned": {
         "data": {"name": "cifar-10"}, "model": {"name": "lenet"},
