@@ -61,8 +61,8 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "split": {"name": "label_swap", "groups": 4, "clients": 60, "samples": 200},
     },
 }  # fmt: skip
-# Added later (`--more`), since exact FLIC sees one flock in FEMNIST and CIFAR-10 above, which proves little. With LeNet it finds
-# none that are real, either; the settings with softmax regression were chosen since whole updates find the groups there.
+# Added later (`--more`), since exact FLIC sees one flock in FEMNIST and CIFAR-10 above, which proves little. With LeNet it
+# finds none that are real, either; those with softmax regression were chosen since whole updates find the groups there.
 MORE: dict[str, dict[str, Any]] = {
     "CIFAR-10, turned": {
         "data": {"name": "cifar-10"}, "model": {"name": "lenet"},

@@ -114,11 +114,11 @@ def newcomers_of(
     source: Source, similarity: Any, schedule: Schedule | None, scope: str, census: bool, per_flock: bool
 ) -> Newcomers | None:
     """How newcomers are compared with flocks: where these were all found on updates of one model."""
-    elsewhere = schedule is None or scope != "all" or not per_flock
     again = isinstance(schedule, Every) and schedule.every is not None and not census
-    if elsewhere or again or not isinstance(source, LatestUpdates | ThisRound):
+    of_updates = isinstance(source, LatestUpdates | ThisRound)
+    if schedule is None or scope != "all" or not per_flock or again or not of_updates:
         return None
-    return Newcomers(source, by_distance=similarity == "l2")
+    return Newcomers(source, schedule, by_distance=similarity == "l2")
 
 
 def round_of(
