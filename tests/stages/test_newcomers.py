@@ -1,5 +1,7 @@
 """Clients that are first heard once flocks are found join the one whose members' sketches theirs is like."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,9 +10,11 @@ from flockwise.clustering.crowd import most_alike
 from flockwise.messages import Replies
 from flockwise.server import Server
 from flockwise.stages import Setting
-from flockwise.stages.evidence import this_round
+from flockwise.stages.evidence import LatestUpdates, this_round
 from flockwise.stages.newcomers import Newcomers
+from flockwise.stages.schedule import FOUND, Looked, once
 from flockwise.stages.state import QUARANTINED, UNPLACED, State
+from tests.stages.states import a_round, after, batch
 
 CLIENTS, PARAMETERS = 24, 400
 KIND = np.arange(CLIENTS) % 3  # what a client pulls towards, whatever it is sent
@@ -171,9 +175,28 @@ def test_where_flocks_are_found_on_several_models_nobody_is_compared_with_one(op
 
 
 def test_by_distance_a_newcomer_joins_the_nearest_not_the_one_of_its_direction():
-    newcomers = Newcomers(this_round, by_distance=True)
+    newcomers = Newcomers(this_round, once(1), by_distance=True)
     rows = np.array([[1, 0], [1, 0.1], [3, 0], [3, 0.1], [-4, 0], [-4, 0.1]], np.float32)
     center = rows.mean(axis=0)
     means = newcomers._means(rows.copy(), np.array([0, 0, 1, 1, 2, 2]), center)
     asked = newcomers._asked(np.array([[1.2, 0], [2.5, 0], [-3, 0]], np.float32) - center)
     assert most_alike(asked, newcomers._answers(means)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("evidence", ["latest-updates", "this-round"])
+def test_a_flock_that_the_watch_splits_later_changes_nothing_that_newcomers_are_compared_with(evidence):
+    """Single sketches are gone by then, and this round's clients have trained different models."""
+    setting = Setting(seed=1, fraction=1.0, sketch=128)
+    newcomers = Newcomers(LatestUpdates() if evidence == "latest-updates" else this_round, once(2))
+    server = Server(
+        fw.custom(when="once", first=2, evidence=evidence),
+        np.zeros((1, PARAMETERS), np.float32),
+        CLIENTS,
+        setting=setting,
+    )
+    for _ in range(4):
+        told(server, HEARD)
+    split = FOUND.put(server.state, Looked(5))
+    clients = np.flatnonzero(HEARD)
+    began = replace(a_round(split, batch(clients, TARGETS[KIND[clients]], round=5)), setting=setting)
+    assert after(newcomers.keep, began).state is began.state

@@ -149,11 +149,11 @@ def newcomers_of(
     source: EvidenceSource, similarity: Any, timing: Timing | None, scope: str, census: bool, per_flock: bool
 ) -> Newcomers | None:
     """How newcomers are compared with flocks: where these were all found on updates of one model."""
-    elsewhere = timing is None or scope != "all" or not per_flock
     again = isinstance(timing, Every) and timing.every is not None and not census
-    if elsewhere or again or not isinstance(source, LatestUpdates | ThisRound):
+    of_updates = isinstance(source, LatestUpdates | ThisRound)
+    if timing is None or scope != "all" or not per_flock or again or not of_updates:
         return None
-    return Newcomers(source, by_distance=similarity == "l2")
+    return Newcomers(source, timing, by_distance=similarity == "l2")
 
 
 def round_of(

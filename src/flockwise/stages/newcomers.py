@@ -24,7 +24,7 @@ from flockwise.stages.place import MOST_TOLD, together
 from flockwise.stages.sketching import sketched, sketcher_of
 from flockwise.stages.stage import REPLIES, Round, Setting, Stage, stage
 from flockwise.stages.state import UNPLACED, Slot, State, flocks_in
-from flockwise.stages.timing import FOUND
+from flockwise.stages.timing import FOUND, Timing
 from flockwise.types import Clients, Labels, Mask, Models, Rows, Updates, Vector
 
 
@@ -50,6 +50,9 @@ class Newcomers:
     """
 
     evidence: EvidenceSource
+    look: (
+        Timing  # that flocks are found by; who splits one off at other times knows nothing of all the others
+    )
     usual: Attribution = own_flock
     by_distance: bool = False
 
@@ -78,7 +81,12 @@ class Newcomers:
         def run(round: Round) -> Round:
             state, found = round.state, FOUND.get(round.state)
             sketcher = sketcher_of(round.setting, state.clients, state.models.shape[1])
-            if sketcher is None or found is None or found.round != round.number or state.flocks < 2:
+            due = (
+                self.look.look(round.start, round.number)
+                and found is not None
+                and found.round == round.number
+            )
+            if sketcher is None or not due or state.flocks < 2:
                 return round
             known = self.evidence.known(round)
             known = known.of(np.flatnonzero(state.labels[known.clients] != UNPLACED))

@@ -67,7 +67,9 @@ def fl_hc(
         by_tree=by_tree(linkage, threshold, flocks),
     )
     look = Every(rounds_before + 1, repeat)  # l.3
-    newcomers = Newcomers(this_round, by_distance=metric != "cosine")  # ours, where updates are sketched
+    newcomers = Newcomers(
+        this_round, look, by_distance=metric != "cosine"
+    )  # ours, where updates are sketched
     # l.19-24, and inside each cluster
     fedavg = chain(train(sample, newcomers), newcomers.join, guards.watch_flocks(judge), average(rule))
     find = chain(find_flocks(this_round, clusters, look), newcomers.keep)

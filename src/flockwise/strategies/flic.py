@@ -54,8 +54,8 @@ def flic(
 ) -> Method:
     """FedAvg, flocks once, FedAvg inside flocks."""
     newest = LatestUpdates(max_age)  # M
-    newcomers = Newcomers(newest)
     look = WhenStable(patience) if warmup == "auto" else once(warmup)
+    newcomers = Newcomers(newest, look)
     communities = Clustered(
         one_plus_cosine,  # l.11
         lambda graph, seed: louvain(graph, resolution, seed, self_loops=self_loops),  # l.14
