@@ -90,7 +90,9 @@ def test_the_template_of_no_strategy_is_that_of_the_one_for_when_nothing_is_know
 
 def test_the_template_of_byzantine_cfl_says_first_whom_it_sets_apart() -> None:
     head = CliRunner().invoke(app, ["new", "byzantine-cfl"]).stdout.split("[", 1)[0]
-    assert "honest minority" in head and "honest minority" not in CliRunner().invoke(app, ["new", "cfl"]).stdout
+    assert (
+        "honest minority" in head and "honest minority" not in CliRunner().invoke(app, ["new", "cfl"]).stdout
+    )
 
 
 def test_a_template_runs_as_it_is(tmp_path: Path) -> None:
