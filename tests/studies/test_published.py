@@ -214,6 +214,10 @@ def test_a_claim_is_split_into_parts_that_are_settled_by_themselves_and_nothing_
     assert [part.verdict for part in parts] == ["supported", "contradicted", "not run"]
     assert [part.claim.part for part in parts] == ["data a", "data b", "data dear"]
     assert parts[1].headline.startswith("s, data b (")
+    few = _measured(
+        {**cells, "a x": [0.3], "dear x": [], "dear y": []}
+    )  # what three seeds say is shown, not the first
+    assert judge(claim, few).told.endswith("not b x, accuracy > 1 (0.1, 1; seeds: 3)")
     whole = sorted(one.words for one in judge(claim, measured).instances)
     assert sorted(one.words for part in parts for one in part.instances) == whole
     assert list(parts_of(_claim([more]))) == [_claim([more])]

@@ -62,7 +62,7 @@ class Judged:
 
     @property
     def told(self) -> str:
-        """How many comparisons hold of those that could be made, and the first that fails or is undecided."""
+        """How many comparisons hold of those that could be made, and of those that do not one with the most seeds."""
         known = [one for one in self.instances if one.state is not None]
         if not known:
             return "nothing of it has been run"
@@ -73,7 +73,8 @@ class Judged:
         for state, word in ((FAILS, "not"), (UNSURE, "undecided is")):
             found = [one for one in known if one.state == state]
             if found:
-                return f"{words}; {word} {found[0].words} ({_shown(found[0].left)}, {_shown(found[0].right)})"
+                one = max(found, key=lambda one: one.seeds)  # what settles it, where something does
+                return f"{words}; {word} {one.words} ({_shown(one.left)}, {_shown(one.right)}; seeds: {one.seeds})"
         return words
 
     @property
