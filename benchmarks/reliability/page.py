@@ -33,7 +33,11 @@ def page() -> str:
     ]
     reported = sum(total > 0 for _, total in counts.values())
     whole = sum(0 < total == held for held, total in counts.values())
-    full = [row["row"] for row in rows() if row.get("asked") and not _short(row, newest.get(row["row"]))]
+    full = [
+        row["row"]
+        for row in rows()
+        if row.get("asked") and not _short(row, newest.get(row["row"])) and len(set(counts[row["row"]])) == 1
+    ]
     often = [number for number, found in sorted(newest.items()) if found["times"] >= 20]
     counted = sum(bool(row.get("asked")) for row in rows())
     told = (
@@ -88,10 +92,12 @@ def _asked(row: dict[str, Any], found: dict[str, Any] | None) -> str:
     told = [row["asks"]] if "asks" in row else []
     for asked in row.get("asked", ()):
         counted = _counted(asked, found)
-        number = f"{asked['number']:,} {asked['what']}"
-        told.append(
-            f"{number}, not counted apart" if counted is None else f"{counted:,} of the {number} asked"
-        )
+        if counted is None:
+            told.append(f"{asked['number']:,} {asked['what']}, not counted apart")
+        elif counted < asked["number"]:
+            told.append(f"{counted:,} of the {asked['number']:,} {asked['what']} asked")
+        else:
+            told.append(f"{counted:,} {asked['what']}, {asked['number']:,} asked")
     for what, seen in (found or {}).get("measured", {}).items():
         told.append(
             f"{what}: median {seen['median']:g}, p95 {seen['p95']:g}, most {seen['most']:g} (n = {seen['n']})"

@@ -32,6 +32,32 @@ def test_the_tests_of_every_row_exist() -> None:
             assert not test or f"def {test}(" in (ROOT / path).read_text(), name
 
 
+def test_what_was_asked_is_counted_by_tests_of_the_row() -> None:
+    from run import rows
+
+    for row in rows():
+        assert row.get("asked") or row.get("asks"), row["row"]
+        for asked in row.get("asked", ()):
+            for name in asked["by"]:
+                whole = [test for test in row["tests"] if test.startswith(name) or test.endswith(f"::{name}")]
+                files = [ROOT / test for test in row["tests"] if "::" not in test and test.endswith(".py")]
+                folders = [file for test in row["tests"] for file in (ROOT / test).glob("*.py")]
+                assert whole or any(f"def {name}(" in file.read_text() for file in [*files, *folders]), name
+
+
+def test_the_page_says_how_many_of_those_asked_for_were_counted() -> None:
+    from page import _asked, _short
+
+    row = {"row": 4, "asked": [{"what": "flips", "number": 100, "by": ["test_flips", "tests/more"]}]}
+    found = {
+        "cases": {"tests/a.py::test_flips": 60, "tests/more/b.py::test_x": 9, "tests/a.py::test_other": 70}
+    }
+    assert _asked(row, found) == "69 of the 100 flips asked" and _short(row, found)
+    found["cases"]["tests/a.py::test_flips"] = 91
+    assert _asked(row, found) == "100 flips, 100 asked" and not _short(row, found)
+    assert _asked(row, {}) == "100 flips, not counted apart" and _short(row, None)
+
+
 def test_a_mutant_is_one_change() -> None:
     from mutants import mutants
 
