@@ -50,9 +50,7 @@ class Newcomers:
     """
 
     evidence: EvidenceSource
-    look: (
-        Timing  # that flocks are found by; who splits one off at other times knows nothing of all the others
-    )
+    look: Timing  # by which flocks are found; who splits one off at other times knows nothing of the others
     usual: Attribution = own_flock
     by_distance: bool = False
 
