@@ -12,8 +12,8 @@ from flockwise.server import Server
 from flockwise.stages import Setting
 from flockwise.stages.evidence import LatestUpdates, this_round
 from flockwise.stages.newcomers import Newcomers
-from flockwise.stages.timing import FOUND, Looked, once
 from flockwise.stages.state import QUARANTINED, UNPLACED, State
+from flockwise.stages.timing import FOUND, Looked, once
 from tests.stages.states import a_round, after, batch
 
 CLIENTS, PARAMETERS = 24, 400
