@@ -38,7 +38,7 @@ class Tree(NamedTuple):
     def within(self, most: float) -> Labels:
         """Who is joined by edges that are no longer than this: single linkage at a threshold."""
         kept, count = self.away <= most, len(self.away) + 1
-        graph = scipy.sparse.coo_array((kept[kept], (self.one[kept], self.other[kept])), (count, count))
+        graph = _sparse(kept[kept], self.one[kept], self.other[kept], count)
         return in_order(scipy.sparse.csgraph.connected_components(graph, directed=False)[1])
 
     def parts(self, most: int) -> Labels:
@@ -89,7 +89,15 @@ def _tree(asked: Updates, answers: Updates, away: Away, seed: int) -> Tree:
 def _edges(
     row: NDArray[np.intp], column: np.ndarray, away: NDArray[np.float64], count: int
 ) -> scipy.sparse.csr_array:
-    return scipy.sparse.csr_array((SOME + away, (row, column)), shape=(count, count))
+    return _sparse(SOME + away, row, column, count)
+
+
+def _sparse(
+    values: np.ndarray, row: NDArray[np.intp], column: NDArray[np.intp], count: int
+) -> scipy.sparse.csr_array:
+    # SciPy's graphs had no other places than these before 1.16.
+    places = row.astype(np.int32), column.astype(np.int32)
+    return scipy.sparse.csr_array((values, places), shape=(count, count))
 
 
 def _bridges(asked: Updates, answers: Updates, away: Away, part: Labels) -> scipy.sparse.csr_array:
