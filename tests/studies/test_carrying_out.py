@@ -90,7 +90,8 @@ def test_a_result_has_its_cpu_seconds_and_what_was_begun_elsewhere_has_none(tmp_
     with pytest.raises(Stopped):
         list(carry_out(unit, bench, lambda: len(rounds) >= 2, lambda _, told: rounds.append(told.round)))
     ((_, resumed),) = carry_out(unit, bench)  # another process may have trained its first rounds
-    assert resumed.values == {**whole.values, "seconds": resumed.values["seconds"]}
+    times = ("seconds", "client_seconds", "server_seconds")
+    assert resumed.values == {**whole.values, **{name: resumed.values[name] for name in times}}
     assert resumed.cpu_seconds is None
     first, second = sorted((tmp_path / "results").rglob("*.json"), key=lambda path: len(path.name))
     assert read_result(first) == whole and "cpu_seconds" not in second.read_text()
