@@ -74,9 +74,8 @@ def test_json_lines_name_the_clients_of_an_event(tmp_path: Path) -> None:
         "strategy": {"name": "byzantine-cfl"}, "attack": {"name": "reverse", "clients": [1, 5]},
     }  # fmt: skip
     (tmp_path / "my.toml").write_text(tomli_w.dumps(config))
-    told = CliRunner().invoke(
-        app, ["run", str(tmp_path / "my.toml"), "--out", str(tmp_path / "run"), "--json"]
-    )
+    command = ["run", str(tmp_path / "my.toml"), "--out", str(tmp_path / "run"), "--json"]
+    told = CliRunner().invoke(app, command, catch_exceptions=False)
     assert told.exit_code == 0, told.output
     lines = [json.loads(line) for line in told.output.splitlines() if line.startswith("{")]
     apart = [event for line in lines for event in line["events"] if event["kind"] == "quarantine"]

@@ -41,9 +41,9 @@ HOSTILE = {
     "a masked array": (with_update(lambda u: np.ma.masked_array(u, mask=u > 0)), "MaskedArray"),
     "times": (with_update(lambda u: u.astype("timedelta64[s]")), "dtype"),
     "dates": (with_update(lambda u: u.astype("datetime64[s]")), "dtype"),
-    "a time as a count": (lambda r: replace(r, samples=np.timedelta64(3)), "samples"),
+    "a time as a count": (lambda r: replace(r, samples=np.timedelta64(3, "s")), "samples"),
     "a masked count": (lambda r: replace(r, samples=np.ma.masked), "samples"),
-    "a time as a choice": (lambda r: replace(r, chosen=np.timedelta64(0)), "candidate"),
+    "a time as a choice": (lambda r: replace(r, chosen=np.timedelta64(0, "s")), "candidate"),
     "no update": (with_update(lambda u: None), "NoneType"),
     "no samples": (lambda r: replace(r, samples=0), "samples"),
     "negative samples": (lambda r: replace(r, samples=-5), "samples"),
@@ -81,7 +81,7 @@ def test_a_hostile_reply_changes_nothing_and_the_reason_is_on_record(kind):
 
 
 @pytest.mark.parametrize(
-    "loss", [np.timedelta64(3), np.ma.masked, "low", object(), 10**400, 1j, np.complex64(2j), None, [1]]
+    "loss", [np.timedelta64(3, "s"), np.ma.masked, "low", object(), 10**400, 1j, np.complex64(2j), None, [1]]
 )
 def test_a_loss_that_is_no_number_counts_as_not_told(loss):
     engine = FakeEngine(goals_of([0] * CLIENTS, DIMENSION))
