@@ -127,6 +127,7 @@ def rounds_part(engine: dict[str, Any]) -> list[str]:
         "changed. Memory is the PSS of all processes of `flockwise run` added up, so that pages they share count "
         "once, at its peak.\n",
         costs_table(engine) + "\n",
+        *memory_since(RESULTS / "engine_memory.json"),
     ]
     return parts
 
@@ -145,6 +146,18 @@ def scaling_note(rows: Rows) -> str:
 def rounds_of(rows: Rows) -> str:
     """How many rounds were timed; all ways ran equally many, give or take the one that ends a run."""
     return str(sum(len(turn) for turn in next(iter(rows.values()))["turns"]))
+
+
+def memory_since(file: Path) -> list[str]:
+    """Peak memory once more, measured after a round was no longer held a third time while it is handed over."""
+    if not file.exists():
+        return []
+    found = json.loads(file.read_text())
+    peaks = [f"{name}: {row['pss'] / 1e9:.2f} GB" for name, row in found["memory"].items()]
+    told = "; ".join(peaks)
+    return [
+        f"Measured again, {found['date']}, since updates are copied out of shared memory in parts: {told}.\n"
+    ]
 
 
 def kernels_part(kernels: dict[str, Any]) -> list[str]:
