@@ -208,11 +208,11 @@ def chart(panels: dict[str, dict[str, float]]) -> str:
         for name, value in bars.items():
             width = 300 * value / max(bars.values())
             colour = "#0072b2" if name.startswith("ours") else "#999999"
-            parts += [f'<text x="265" y="{y + 15}" text-anchor="end">{escape(name)}</text>',
-                      f'<rect x="272" y="{y}" width="{width:.1f}" height="20" fill="{colour}"/>',
-                      f'<text x="{278 + width:.1f}" y="{y + 15}">{value:.3g}</text>']  # fmt: skip
+            parts += [f'<text x="345" y="{y + 15}" text-anchor="end">{escape(name)}</text>',
+                      f'<rect x="352" y="{y}" width="{width:.1f}" height="20" fill="{colour}"/>',
+                      f'<text x="{358 + width:.1f}" y="{y + 15}">{value:.3g}</text>']  # fmt: skip
             y += 30
-    size = f'width="640" height="{y + 6}" font-family="sans-serif" font-size="13"'
+    size = f'width="720" height="{y + 6}" font-family="sans-serif" font-size="13"'
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size}>',
         '<rect width="100%" height="100%" fill="white"/>',
