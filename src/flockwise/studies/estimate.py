@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from flockwise.config import Config
 from flockwise.errors import FlockwiseError
 from flockwise.kernels.parallel import available_cores
 from flockwise.runs import run
@@ -35,7 +36,7 @@ def estimate(missing: Sequence[Cell], finished: Sequence[Result], jobs: int, dat
     jobs = jobs or available_cores()
     runnable = [cell for cell in missing if cell.config is not None]
     pace = {_kind(result.config): _pace(result) for result in finished if result.config and result.seconds}
-    sizes: dict[str, int] = {}
+    sizes: dict[str, _Size] = {}
     began = time.monotonic()
     starts: list[float] = []  # seconds that a cell takes besides its rounds
     for cell in runnable:
@@ -55,14 +56,14 @@ def estimate(missing: Sequence[Cell], finished: Sequence[Result], jobs: int, dat
         if cell.config
     )
     seconds += len(runnable) * min(starts, default=0.0)
-    largest = max((size for size in sizes.values()), default=0)
     longest = max((cell.config.rounds for cell in runnable if cell.config), default=0)
+    largest = max((size.after(longest) for size in sizes.values()), default=0)
     kept = len(missing) * (4000 + 120 * longest)
     return Estimate(
         len(missing),
         rounds,
         seconds / jobs if usual is not None else None,
-        largest * longest * jobs + kept,
+        largest * jobs + kept,
         kept,
     )
 
@@ -79,10 +80,21 @@ def _pace(result: Result) -> float:
     return result.seconds / max(int(rounds), 1)
 
 
+class _Size(NamedTuple):
+    """Bytes of a run directory: its record grows with the rounds, of its checkpoints only so many are kept."""
+
+    record: int  # a round
+    checkpoint: int
+    checkpoints: int
+
+    def after(self, rounds: int) -> int:
+        return self.record * rounds + self.checkpoint * self.checkpoints
+
+
 class _Tried(NamedTuple):
     pace: float  # seconds a round
     start: float  # seconds besides
-    size: int  # bytes a round
+    size: _Size
 
 
 def _tried(cell: Cell, data: Path | None) -> _Tried | None:
@@ -97,5 +109,12 @@ def _tried(cell: Cell, data: Path | None) -> _Tried | None:
         except FlockwiseError:
             return None
         start = time.perf_counter() - began - float(seconds.sum())
-        size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
-    return _Tried(float(seconds.min()), start, size // rounds)
+        size = _sized(Path(folder) / "tried", cell.config, rounds)
+    return _Tried(float(seconds.min()), start, size)
+
+
+def _sized(folder: Path, config: Config, rounds: int) -> _Size:
+    saved = [path.stat().st_size for path in (folder / "checkpoints").rglob("*") if path.is_file()]
+    whole = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    held = config.checkpoint.keep + len(config.checkpoint.at) + 1  # and the one that is being written
+    return _Size((whole - sum(saved)) // rounds, max(saved, default=0), held)
