@@ -36,18 +36,13 @@ def _round(run: Run, place: int, number: int) -> dict[str, str]:
     names = ("accuracy", "test_loss", "flock", "apart", "trained", "loss", "similarity", "map", "dendrogram")
     arrays = {name: found for name in names if (found := run.array_at(name, number)) is not None}
     # What later releases say more in an event is left out, as their further facts are.
-    told = [e for e in run.events if e.round == number and not _later(e)]
+    told = [e for e in run.events if e.round == number]
     events = [[e.kind, e.message.removesuffix(FOR_BEING_FEWER), e.client, e.detail] for e in told]
     return {
         "facts": _text({name: value.hex() for name, value in facts.items() if value == value}),
         "arrays": _text({name: _digest(array) for name, array in arrays.items()}),
         "events": _text(events),
     }
-
-
-def _later(event: Any) -> bool:
-    """Whether it is told by later releases only: the alarm where a method without a judge has set a majority apart."""
-    return event.kind == "alarm" and "judge" not in event.detail
 
 
 def _digest(array: np.ndarray) -> str:

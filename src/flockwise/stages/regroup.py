@@ -144,23 +144,22 @@ def all_go_on(round: Round, flock: int, found: Found, begin: Begin = inherited) 
 
 
 def largest_goes_on(round: Round, flock: int, found: Found) -> Round:
-    """All but the largest part are set apart, as the paper does it.
+    """All but the largest part are set apart, as the paper does it, but no majority is.
 
-    Each split keeps the larger part of those that are left, so split after split may leave a few of many. No judge may
-    set a majority apart; here that is what was chosen, and an alarm calls a person as soon as it has happened.
+    Each split keeps the larger part of those that are left, so split after split might leave a few of many. Where more than
+    half of all clients would be apart, nobody else is: the flock goes on as it is, and an alarm calls a person.
     """
     after = split_inside(round.state, flock, found, keep_stragglers=True)
     gone = found.clients[after[found.clients] != flock]
     detail = {"flock": flock, "clients": gone.tolist(), **found.facts}
-    said = f"{len(gone)} clients set apart from flock {flock}{FOR_BEING_FEWER}"
-    events = [Event("quarantine", said, detail=detail)]
     apart = round.state.apart.copy()
     apart[gone] = QUARANTINED
-    labels = np.where(apart == FREE, round.state.labels, UNPLACED)
     out = int(np.sum(apart != FREE))
     if 2 * out > len(apart):
-        told = (
-            f"{out} of {len(apart)} clients are set apart, a majority: a person must decide who is released"
-        )
-        events.append(Event("alarm", told, detail={"clients": np.flatnonzero(apart != FREE).tolist()}))
-    return round.noted(events=events).to(replace(round.state, labels=labels, apart=apart))
+        told = f"{out} of {len(apart)} clients would be set apart, a majority: a person must decide"
+        return round.noted(events=[Event("alarm", told, detail=detail)])
+    labels = np.where(apart == FREE, round.state.labels, UNPLACED)
+    said = f"{len(gone)} clients set apart from flock {flock}{FOR_BEING_FEWER}"
+    return round.noted(events=[Event("quarantine", said, detail=detail)]).to(
+        replace(round.state, labels=labels, apart=apart)
+    )
