@@ -130,7 +130,7 @@ def test_the_oracle_knows_attackers_and_the_round_of_a_drift():
         assert model.tobytes() == stayed.server.state.models[after[client]].tobytes(), "takes nothing along"
 
 
-def test_nobody_else_is_given_the_truth():
+def test_nobody_else_is_given_the_truth(tmp_path):
     seen = []
 
     def look(round):
@@ -139,7 +139,8 @@ def test_nobody_else_is_given_the_truth():
 
     spy = Method(chain(train(), stage("look", look), average(MEAN)))
     clients = flockwise.splits.label_swap(flockwise.data.digits(), clients=4, groups=2)
-    flockwise.run(spy, clients, model=flockwise.models.softmax, rounds=1, engine=flockwise.Local(1))
+    engine, out = flockwise.Local(1), tmp_path / "run"
+    flockwise.run(spy, clients, model=flockwise.models.softmax, rounds=1, engine=engine, out=out)
     assert seen == [None]
     assert [name for name, piece in STRATEGIES.items() if piece(**(piece.example or {})).reads_truth] == [
         "oracle"
