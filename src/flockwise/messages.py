@@ -183,7 +183,11 @@ def number(value: object) -> float:
     told = isinstance(value, float | int | np.number) and not isinstance(
         value, np.timedelta64 | np.complexfloating
     )
-    return float(value) if told and abs(value) < 1e100 else float("nan")  # type: ignore[operator, arg-type]
+    try:
+        found = float(value) if told else float("nan")  # type: ignore[arg-type]
+    except OverflowError:  # of a whole number
+        return float("nan")
+    return found if abs(found) < 1e100 else float("nan")
 
 
 def _place(address: object) -> float:

@@ -5,16 +5,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tomli_w
 import torch
 from torch import nn
 
 import flockwise as fw
+from flockwise.engine.local import LocalEngine
 from flockwise.errors import EngineError, InputError, RunError
 from flockwise.report.headline import headline
 from flockwise.report.places import read_places
-from flockwise.runs import open_run
+from flockwise.runs import loop, open_run
+from flockwise.server import Server
+from flockwise.store.requests import file_request
+
+from .small import with_changes
 
 HOPELESS: dict[str, Any] = {
     "rounds": 30,
@@ -115,3 +121,30 @@ def test_a_config_on_record_that_cannot_be_run_is_named_by_its_file(tmp_path: Pa
     (tmp_path / "run" / "config.toml").write_text('rounds = "x"\n')
     with pytest.raises(RunError, match=r"run/config\.toml: cannot be run: rounds = 'x'"):
         fw.load_model(tmp_path / "run")
+
+
+def test_what_a_person_asked_before_the_first_round_waits_until_there_is_one(
+    tmp_path: Path, monkeypatch
+) -> None:
+    """It was put on record as done, and was gone with the round that nobody answered."""
+    real, waiting = loop.apply_requests, [{"action": "quarantine", "client": 2}]
+
+    def asked(path: Path, server: Server) -> Any:
+        if waiting:
+            file_request(path, waiting.pop())
+        return real(path, server)
+
+    monkeypatch.setattr(loop, "apply_requests", asked)
+    silent = {**with_changes(sampling={"fraction": 1.0}), "rounds": 2}
+    monkeypatch.setattr(LocalEngine, "retries", 0, raising=False)
+    train = LocalEngine.train
+    monkeypatch.setattr(
+        LocalEngine, "train", lambda self, plan: train(self, plan).rows(np.zeros(len(plan.tasks), bool))
+    )
+    run = fw.run(silent, out=tmp_path / "run")
+    assert run.state == "stopped" and not [e for e in run.events if e.kind == "quarantine"]
+    monkeypatch.setattr(LocalEngine, "train", train)
+    again = fw.resume(tmp_path / "run")
+    assert again.array("apart")[1][-1][2] == 1 and [
+        e.client for e in again.events if e.kind == "quarantine"
+    ] == [2]

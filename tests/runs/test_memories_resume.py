@@ -37,3 +37,16 @@ def test_a_stopped_run_goes_on_to_the_same_bits(kind, tmp_path):
     assert ("sentences" if kind == "parole" else "rule") in remembered
     if kind == "parole":
         assert _SENTENCES.get(State.from_arrays(whole.checkpoint())).times.max() > 0
+
+
+def test_reports_of_clients_that_turn_go_on_to_the_same_bits(tmp_path):
+    """What a client had told before it was poisoned was told again after, but not by a process that began later."""
+    turns = {
+        **with_changes(attack={"name": "label-flip", "clients": [0, 1], "first_round": 3}, sampling={"fraction": 1.0}),
+        "strategy": {"name": "pacfl"}, "rounds": 5,
+    }  # fmt: skip
+    fw.run(turns, out=tmp_path / "whole")
+    rounds = iter(range(1, 99))
+    fw.run(turns, out=tmp_path / "parts", stop=lambda: next(rounds) == 2)
+    fw.resume(tmp_path / "parts")
+    assert fingerprint(tmp_path / "parts") == fingerprint(tmp_path / "whole")

@@ -1,11 +1,13 @@
 """Asking, telling, and what a person or an error does in between."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from flockwise.aggregation import mean
 from flockwise.errors import PluginError
-from flockwise.messages import Plan, bound
+from flockwise.messages import Plan, Reply, bound
 from flockwise.stages import FREE, QUARANTINED, UNPLACED, Method, average, chain, place, stage, train
 from flockwise.stages.place import scoring_plan
 from flockwise.stages.stage import Stage, ask
@@ -160,14 +162,35 @@ def test_a_client_set_apart_between_asking_and_telling_takes_no_part():
     assert 6 not in clients_of(server.ask())
 
 
-def test_a_client_released_between_asking_and_telling_is_asked_at_once():
+def test_a_client_released_between_asking_and_telling_is_asked_in_the_next_round():
     server = make_server("fedavg", len(GROUPS), DIMENSION)
     server.quarantine(6)
-    assert 6 not in clients_of(server.ask())
+    plan = server.ask()
     server.release(6)
+    assert server.ask() is plan, "the others work on it already"
+    assert not round_of(server, ENGINE).arrays["trained"][6] and server.state.apart[6] == FREE
     assert 6 in clients_of(server.ask())
-    record = round_of(server, ENGINE)
-    assert record.arrays["trained"][6] and server.state.apart[6] == FREE
+
+
+@pytest.mark.parametrize("action, value", [("quarantine", QUARANTINED), ("confirm", 2)])
+def test_who_is_set_apart_between_asking_and_telling_is_left_out_and_the_others_count(action, value):
+    """With a quarter of 40 clients drawn, another draw would ask others: the replies that come would be nobody's."""
+    server = make_server("fedavg", 40, DIMENSION, fraction=0.25)
+    plan = server.ask()
+    asked = clients_of(plan)
+    getattr(server, action)(asked[0])
+    assert clients_of(server.ask()) == asked[1:]
+    updates = [(c, Reply(c, 1, np.ones(DIMENSION, np.float32), 5)) for c in asked]
+    record = server.tell(updates)
+    assert np.flatnonzero(record.arrays["trained"]).tolist() == sorted(asked[1:])
+    assert record.arrays["apart"][asked[0]] == value and server.state.apart[asked[0]] == value
+
+
+def test_releasing_who_is_free_changes_nothing():
+    server = make_server("fedavg", 4, DIMENSION)
+    server.state = replace(server.state, labels=np.array([0, 0, 1, 1]), models=server.state.models[[0, 0]])
+    server.release(2)
+    assert server.state.labels.tolist() == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("action, value", [("quarantine", QUARANTINED), ("confirm", 2)])

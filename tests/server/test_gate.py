@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flockwise.messages import Plan, Reply, Scores, Task, bound
+from flockwise.messages import Plan, Reply, Scores, Task, bound, number
 from flockwise.server import Gate
 from flockwise.testing.fakes import FakeEngine, goals_of, round_of
 from tests.server.methods import make_server
@@ -177,3 +177,25 @@ def test_a_liar_in_a_flock_of_small_clients_is_held_to_the_median_of_that_flock(
         before[min(flock, len(before) - 1)] + (50 * updates[0] + 10 * updates[2] + 10 * updates[4]) / 70
     )
     np.testing.assert_allclose(server.state.models[flock], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"client": np.array([0, 0])}, "says that it comes from client [0 0]"),
+        ({"client": 10**5000}, "says that it comes from client a number of thousands of digits"),
+        ({"samples": 10**5000}, "claims a number of thousands of digits samples"),
+        ({"round": 10**5000}, "answers round a number of thousands of digits"),
+        ({"chosen": 10**5000}, "trained candidate a number of thousands of digits"),
+    ],
+)
+def test_numbers_that_python_does_not_write_out_are_turned_away_like_others(change, said):
+    server = make_server("fedavg", CLIENTS, DIMENSION)
+    reply = replace(Reply(0, server.ask().round, np.ones(DIMENSION, np.float32), 5), **change)
+    record = server.tell([(0, reply)])
+    assert said in record.events[0].message
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_of_any_kind_are_read_without_a_warning():
+    assert number(np.float16(2)) == 2.0 and np.isnan(number(10**400)) and np.isnan(number(np.float64(1e200)))

@@ -91,3 +91,11 @@ def test_what_became_of_very_many_is_told_together(monkeypatch):
     assert [(event.kind, event.client, event.detail) for event in done.events] == [
         ("placed", None, {"sizes": {"flock 1": 2}})
     ]
+
+
+def test_where_one_flock_is_left_a_client_without_validation_data_belongs_to_it():
+    """It would wait for a choice that nobody offers where there is nothing to choose."""
+    before = found([1, 1, UNPLACED], heard=(2,), models=2)
+    _, done = asked(place(), a_round(before), [Scores(2, 4, (float("nan"),), 0, ())])
+    assert done.state.labels.tolist() == [1, 1, 1]
+    assert [(event.kind, event.client) for event in done.events] == [("placed", 2)]

@@ -66,3 +66,18 @@ def test_when_the_warm_start_is_over_every_model_is_its_model_with_a_little_nois
     assert np.abs(spread - 1.0).max() < 0.06 and np.std(spread - 1.0) == pytest.approx(0.01, rel=0.05)
     assert len({model.tobytes() for model in spread}) == 6
     assert after(SETS.spread, a_round(replace(before, round=1), begun.batch)).state.models is models
+
+
+def test_the_models_part_when_the_warm_start_is_over_whoever_answered():
+    before = replace(state([0] * 4, models=6), models=np.tile(np.arange(6, dtype=np.float32)[:, None], 3))
+    before.models[0] = 7.0
+    silent = after(SETS.spread, a_round(before))
+    assert len(np.unique(silent.state.models, axis=0)) == 6 and not SETS.spread.needs
+    assert np.abs(silent.state.models - 7.0).max() < 0.5
+
+
+def test_flocks_on_record_are_those_of_the_set_at_hand():
+    """Who has not been heard since another set was tried was counted there, and a set had more flocks than models."""
+    before = state([0, 1, 5, -1], models=6, round=9, memory=[(_TRIED, Tried(np.zeros(3), 1))])
+    picked = SETS.relabel(before, batch([0], np.zeros((1, 3), np.float32)), [(2, 3)])
+    assert picked.tolist() == [2, 2, 3, -1]

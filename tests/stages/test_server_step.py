@@ -9,6 +9,7 @@ import flockwise as fw
 from flockwise import stages as do
 from flockwise.errors import InputError
 from flockwise.messages import Replies, Reply
+from flockwise.server import Server
 from flockwise.stages.server_step import _MOMENTS, ServerStep
 from flockwise.stages.stage import Setting
 
@@ -126,3 +127,23 @@ def test_a_flock_found_later_starts_without_a_memory():
 def test_before_anybody_trained_there_is_nothing_to_step_along():
     with pytest.raises(InputError, match="needs averaged models"):
         fw.Method(do.server_step(ServerStep()))
+
+
+def _momentum(*stages):
+    return do.Method(do.chain(do.train(), *stages, do.server_step(ServerStep("momentum", 1.0))))
+
+
+def test_a_client_without_a_flock_moves_none():
+    server = Server(_momentum(do.average(fw.mean())), np.zeros((1, 2)), 3)
+    server.state = replace(server.state, models=np.zeros((2, 2), np.float32), labels=np.array([0, 1, -1]))
+    for clients in ((0, 1), (0, 2)):
+        plan = server.ask()
+        server.tell([(c, Reply(c, plan.round, np.ones(2, np.float32), 1)) for c in clients])
+    assert server.state.models[1].tolist() == [1.0, 1.0], "nobody of flock 1 answered in the second round"
+
+
+def test_a_flock_split_off_in_this_round_steps_from_the_model_that_it_was_sent():
+    in_two = do.split_flocks(do.this_round, do.SplitInTwo(0.02, cohesion=-1.0), do.all_go_on)
+    server = Server(_momentum(in_two, do.average(fw.mean())), np.full((1, 2), 3.0), 4)
+    told(server, [1, 0], [1, 0], [-1, 0], [-1, 0])
+    assert sorted(server.state.models.tolist()) == [[2.0, 3.0], [4.0, 3.0]]

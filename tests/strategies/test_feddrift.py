@@ -104,3 +104,11 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path):
     ours, theirs = again.checkpoint(), whole.checkpoint()
     assert ours.keys() == theirs.keys()
     assert [name for name in ours if ours[name].tobytes() != theirs[name].tobytes()] == []
+
+
+@pytest.mark.parametrize("size", [1.7e308, 1e300])
+def test_losses_beyond_reckoning_count_as_not_told(size):
+    """Two liars of a flock of three made differences of its losses infinite, which ended the run."""
+    losses = [[0.1, 2.0], [-size, size], [-size, size], [2.0, 0.1], [2.0, 0.1]]
+    done = after(state_of([0, 0, 0, 1, 1], 2), losses)
+    assert done.labels.tolist() == [0, 0, 0, 1, 1]

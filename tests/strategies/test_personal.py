@@ -251,3 +251,10 @@ def test_one_hostile_client_ruins_no_own_model():
     shared = play(rounds=6, strategy={"name": "fedavg"}, attack=attack).mean_accuracy
     own = play(rounds=6, strategy={"name": "ditto", "pull": 0.001}, attack=attack).mean_accuracy
     assert shared < 0.4 < 0.7 < own
+
+
+def test_who_has_not_joined_yet_trains_nothing_of_its_own():
+    """Its reply was thrown away, but it had trained: it began with a model that nobody could have given it."""
+    game = play(rounds=3, strategy={"name": "ditto"}, faults={"late_clients": [0], "late_round": 50})
+    own = game.parts.engine.kept()["own"]
+    assert not own[0].any() and own[1].any()

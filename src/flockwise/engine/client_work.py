@@ -78,7 +78,7 @@ class ClientWork:
     def __post_init__(self) -> None:
         self._cache: OrderedDict[tuple[int, str, bool, bool], tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._cached = 0
-        self._reports: dict[tuple[int, bool], dict[str, np.ndarray]] = {}
+        self._reports: dict[tuple[int, bool, bool], dict[str, np.ndarray]] = {}
         self._joined: OrderedDict[tuple[tuple[int, ...], bool], tuple[np.ndarray, np.ndarray, np.ndarray]] = (
             OrderedDict()
         )
@@ -163,7 +163,7 @@ class ClientWork:
 
     def told(self, client: int, round: int, model: Vector) -> dict[str, np.ndarray]:
         """The client's report, from its training data and the model it was sent."""
-        report, key = self.report, (client, self._drifted(round))
+        report, key = self.report, (client, self._drifted(round), self._poisoned(client, "train", round))
         if report is None:
             return {}
         if key in self._reports:

@@ -1,12 +1,12 @@
 """The way between clients and server: replies get lost or come too late, clients are not there yet."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from flockwise.config import Config
-from flockwise.messages import Event, Replies, Scores, is_root
+from flockwise.messages import Event, Plan, Replies, Scores, is_root
 from flockwise.rng import generator
 from flockwise.runs.clock import Clock, make_clock
 
@@ -20,6 +20,12 @@ class Channel:
     late: frozenset[int] = frozenset()
     late_round: int = 1
     clock: Clock | None = None
+
+    def reached(self, plan: Plan) -> Plan:
+        """The plan as far as it reaches clients that have joined: the others must not train, nor keep anything."""
+        if not self.late or plan.round >= self.late_round:
+            return plan
+        return replace(plan, tasks=tuple(task for task in plan.tasks if task.client not in self.late))
 
     def present(self, scores: Sequence[Scores]) -> list[Scores]:
         """Answers to a validation plan, without those of clients that have not joined yet."""

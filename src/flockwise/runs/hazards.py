@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flockwise.messages import Event, Replies, RoundRecord, Scores
+from flockwise.messages import Event, Plan, Replies, RoundRecord, Scores
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.channel import Channel
 from flockwise.stages.state import State
@@ -30,6 +30,10 @@ class Hazards:
             return {}
         in_time = np.flatnonzero(record.arrays["trained"]).tolist()
         return clock.facts(record.round, in_time, sum(event.kind == "late" for event in events))
+
+    def reached(self, plan: Plan) -> Plan:
+        """The plan as far as it reaches clients that are there."""
+        return self.channel.reached(plan) if self.channel else plan
 
     def replies(self, replies: Replies, state: State) -> tuple[Replies, list[Event]]:
         """What arrives of what clients sent, and what did not."""

@@ -107,6 +107,10 @@ class Loop:
                 if self.engine.retries is None:
                     raise
                 heard = error.events if isinstance(error, Unanswered) else []
+                if (
+                    not self.server.round
+                ):  # there is no checkpoint to hold what was asked: it waits for the next start
+                    asked = []
                 return self._stopped([*asked, *heard, *self.engine.events()], str(error))
             last = self.server.round >= rounds
             tested = self._tested(last, record.events)
@@ -215,7 +219,7 @@ def one_round(
 ) -> tuple[RoundRecord, list[Event]]:
     """Drive the server through one round: plans to the engine, replies back past attackers and channel."""
     hazards, watch = hazards or Hazards(), watch or Stopwatch()
-    plan, replies, events = _trained(server, engine, watch)
+    plan, replies, events = _trained(server, engine, hazards, watch)
     sent = plan.bytes_sent + replies.updates.nbytes
     arrived, lost = hazards.replies(replies, server.state)
     with watch.of("server"):
@@ -226,7 +230,7 @@ def one_round(
         sent += plan.bytes_sent
         if plan.kind == "train":
             with watch.of("clients"):
-                replies = engine.train(plan)
+                replies = engine.train(hazards.reached(plan))
             sent += replies.updates.nbytes
             arrived, lost_again = hazards.replies(replies, server.state)
             lost = [*lost, *lost_again]
@@ -241,13 +245,15 @@ def one_round(
     return replace(record, facts={**record.facts, "bytes": float(sent)}), [*events, *lost]
 
 
-def _trained(server: Server, engine: Engine, watch: Stopwatch) -> tuple[Plan, Replies, list[Event]]:
+def _trained(
+    server: Server, engine: Engine, hazards: Hazards, watch: Stopwatch
+) -> tuple[Plan, Replies, list[Event]]:
     """A training plan and the replies to it; one that nobody answers is made anew, for who can be reached then."""
     events: list[Event] = []
     for attempt in itertools.count(1):
         present = engine.present()
         with watch.of("server"):
-            plan = server.ask(present)
+            plan = hazards.reached(server.ask(present))
         with watch.of("clients"):
             replies = engine.train(plan)
         heard = engine.events()

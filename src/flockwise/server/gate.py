@@ -121,10 +121,10 @@ class Gate:
             return f"not a {wanted.__name__}"
         if not _is_whole(client) or client not in plan.offers:
             return "was not asked"
-        if reply.client != client:
-            return f"says that it comes from client {reply.client!s:.20}"
+        if not _is_whole(reply.client) or reply.client != client:
+            return f"says that it comes from client {_short(reply.client)}"
         if not _is_whole(reply.round) or reply.round != plan.round:
-            return f"answers round {reply.round!s:.20}, this is round {plan.round}"
+            return f"answers round {_short(reply.round)}, this is round {plan.round}"
         return None
 
     def _training_fault(self, reply: Reply, models: Sequence[int]) -> str | None:
@@ -136,9 +136,9 @@ class Gate:
         if update.shape != (self.dimension,):
             return f"update has shape {update.shape}, not ({self.dimension},)"
         if not _is_whole(reply.samples) or not 0 < reply.samples <= self.max_samples:
-            return f"claims {reply.samples!s:.20} samples; 1 to {self.max_samples} are allowed"
+            return f"claims {_short(reply.samples)} samples; 1 to {self.max_samples} are allowed"
         if not _is_whole(reply.chosen) or not 0 <= reply.chosen < len(models):
-            return f"trained candidate {reply.chosen!s:.20} of {len(models)}"
+            return f"trained candidate {_short(reply.chosen)} of {len(models)}"
         # One pass in float64 finds NaN, Inf and the norm together.
         length = _norm(update)
         if not np.isfinite(length):
@@ -165,7 +165,7 @@ class Gate:
         if not all(isinstance(share, float) and 0.0 <= share <= 1.0 for share in reply.shares):
             return "shares must lie between 0 and 1"
         if not _is_whole(reply.samples) or not 0 <= reply.samples <= self.max_samples:
-            return f"claims {reply.samples!s:.20} samples"
+            return f"claims {_short(reply.samples)} samples"
         return None
 
 
@@ -184,6 +184,14 @@ def _norm(update: np.ndarray) -> float:
         block = update[first : first + (1 << 16)].astype(np.float64)
         total += float(block @ block)
     return float(np.sqrt(total))
+
+
+def _short(value: object) -> str:
+    """What was said, as far as it fits into a line; Python refuses to write out very long numbers."""
+    try:
+        return f"{value!s:.20}"
+    except ValueError:
+        return "a number of thousands of digits"
 
 
 def _is_whole(value: object) -> bool:

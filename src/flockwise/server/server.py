@@ -101,7 +101,7 @@ class Server:
         return None
 
     def release(self, client: int) -> None:
-        """Let a quarantined client take part again; its next update or validation places it."""
+        """Let a quarantined client take part again; its next update or validation places it. Who is free stays so."""
         self._set_apart(client, FREE)
 
     def confirm(self, client: int) -> None:
@@ -115,11 +115,16 @@ class Server:
     def _set_apart(self, client: int, value: int) -> None:
         if not 0 <= client < self.state.clients:
             raise InputError(f"client = {client}: must lie between 0 and {self.state.clients - 1}")
+        if value == FREE == self.state.apart[client]:
+            return
         self.state = _apart(self.state, client, value)
-        if self._told:
-            self._by_hand.append((client, value))  # holds when this round is closed, too
-        else:
-            self._plan = None
+        if self._plan is None:
+            return
+        self._by_hand.append((client, value))  # holds when this round is closed, too
+        if (
+            value != FREE and not self._told
+        ):  # the others work on what they were asked; this one's work is not wanted
+            self._plan = replace(self._plan, tasks=tuple(t for t in self._plan.tasks if t.client != client))
 
     def _close(self, round: Round) -> RoundRecord:
         state = replace(round.state, round=round.number)

@@ -9,7 +9,7 @@ from flockwise.stages.attribution import SendsOne
 from flockwise.stages.evidence import Known
 from flockwise.stages.sampling import Draw
 from flockwise.stages.stage import REPLIES, Round, Setting, Stage, stage
-from flockwise.stages.state import Slot, State
+from flockwise.stages.state import UNPLACED, Slot, State
 from flockwise.types import Clients, Models, Rows
 
 
@@ -50,11 +50,14 @@ class Anchor(SendsOne):
         return model, np.zeros(state.clients, dtype=np.int64)
 
     def newcomers(self, draw: Draw) -> Draw:
-        """Of the clients drawn, those who have not trained the anchor yet."""
+        """Of the clients drawn, those who have not trained the anchor yet, or who have lost their flock: were released."""
 
         def new(round: Round) -> Clients:
             held, drawn = _SEEN.get(round.state), draw(round)
-            return drawn if held is None else drawn[~held.table["seen"][drawn]]
+            if held is None:
+                return drawn
+            lost = round.state.labels[drawn] == UNPLACED
+            return np.asarray(drawn[lost | ~held.table["seen"][drawn]])
 
         return new
 

@@ -8,6 +8,7 @@ from flockwise.rng import generator
 from flockwise.stages.evidence import Known
 from flockwise.stages.grouping import Found
 from flockwise.stages.stage import Round
+from flockwise.stages.state import UNPLACED
 from flockwise.stages.timing import FOUND
 from flockwise.types import Labels, Models
 
@@ -24,8 +25,11 @@ class NearestCentre:
     flocks: int
 
     def find(self, known: Known, round: Round) -> Found:
-        """One step of assignment."""
-        rows, state = known.rows, round.state
+        """One step of assignment; who has no centre yet has trained the largest flock's, and would be nearest to that."""
+        state = round.state
+        if FOUND.get(state) is not None:
+            known = known.of(np.flatnonzero(state.labels[known.clients] != UNPLACED))
+        rows = known.rows
         if len(rows) <= self.flocks:  # a centre for each, and nothing to tell apart yet
             return Found(known.clients, np.zeros(len(rows), dtype=np.int64))
         if FOUND.get(state) is None or len(state.models) < self.flocks:

@@ -25,6 +25,7 @@ from flockwise.stages.by_origin import ByFeature, LatestOrigins, OneModelByBound
 from flockwise.stages.clusterer_options import by_name, clusterer_options, in_full
 from flockwise.stages.evidence import EvidenceSource, LatestUpdates, ThisRound, latest_models, this_round
 from flockwise.stages.grouping import Clustered, Grouping, SplitInTwo
+from flockwise.stages.join import join_largest
 from flockwise.stages.judging import sets_minorities_apart
 from flockwise.stages.neighbours import NearestCommunities
 from flockwise.stages.newcomers import Newcomers
@@ -143,6 +144,13 @@ def look_of(
         warned = [sets_minorities_apart("keep = 'largest'")]
         return split_flocks(source, groups, largest_goes_on, timing, warned)
     return split_flocks(source, groups, partial(all_go_on, begin=begin), timing)
+
+
+def placing_of(place: str, per_flock: bool) -> Stage | None:
+    """How clients without a flock find one; None: by their validation data, as the others do."""
+    if not per_flock:
+        return nothing
+    return join_largest if place == "largest" else None
 
 
 def newcomers_of(

@@ -8,8 +8,27 @@ from flockwise.messages import Event
 from flockwise.similarity import Measure
 from flockwise.stages.evidence import EvidenceSource
 from flockwise.stages.stage import REPLIES, Round, Stage, stage
-from flockwise.stages.state import UNPLACED, flocks_in
+from flockwise.stages.state import UNPLACED, flocks_in, largest_flock
 from flockwise.stages.timing import FOUND
+
+
+def _join_largest(round: Round) -> Round:
+    """Once flocks are found: this round's clients without one belong to the largest, and who lost its flock just now."""
+    state = round.state
+    known = round.start.labels != UNPLACED
+    known[round.replies.clients] = True
+    lost = np.flatnonzero(known & (state.labels == UNPLACED) & state.free)
+    if FOUND.get(state) is None or not len(lost):
+        return round
+    labels, home = state.labels.copy(), largest_flock(state)
+    labels[lost] = home
+    told = [
+        Event("placed", f"joins flock {home}, the largest", int(client), {"flock": home}) for client in lost
+    ]
+    return round.noted(events=told).to(replace(state, labels=labels))
+
+
+join_largest = stage("join the largest", _join_largest, [REPLIES], whole="", relabels=False)
 
 
 def join_nearest(evidence: EvidenceSource, measure: Measure) -> Stage:

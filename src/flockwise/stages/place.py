@@ -79,6 +79,10 @@ def settled(
     blind = (BLIND.get(state) or Blind(np.zeros(state.clients, dtype=bool))).blind.copy()
     for score in scores:
         blind[score.client] = np.isnan(score.values).all()  # without data it will choose when it trains
+        if blind[score.client] and len(alive) == 1 and labels[score.client] == UNPLACED:
+            labels[score.client] = alive[0]
+            told = {"flock": int(alive[0])}
+            events.append(Event("placed", f"flock {alive[0]} is the only one", score.client, told))
         if blind[score.client]:
             continue
         best = _better(score, alive, int(labels[score.client]), follow, scoring)

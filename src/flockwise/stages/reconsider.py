@@ -15,6 +15,8 @@ from flockwise.stages.state import UNPLACED, Slot, State, flocks_in
 from flockwise.stages.timing import FOUND, Looked, Timing
 from flockwise.types import Labels, Square
 
+LARGEST = 1e100  # losses that are told; what is beyond could not even be subtracted from another
+
 
 class Lowest(NamedTuple):
     """The lowest loss of every client when it was last asked; NaN if it never was."""
@@ -57,7 +59,7 @@ def loss_matrix(clients: int, scores: Sequence[Scores], models: int) -> np.ndarr
     losses = np.full((clients, models), np.nan)
     for score in scores:
         told = np.array(score.losses or [np.nan] * models)
-        losses[score.client] = np.where(np.isfinite(told), told, np.nan)
+        losses[score.client] = np.where(np.abs(told) < LARGEST, told, np.nan)
     return losses
 
 

@@ -1,5 +1,6 @@
 """Several sets of models, tried one after the other; and a warm start before the models part (IFCA)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -7,9 +8,10 @@ import numpy as np
 
 from flockwise.rng import generator
 from flockwise.stages.attribution import Choice, Offers
+from flockwise.stages.batch import Batch
 from flockwise.stages.stage import REPLIES, Round, Setting, Stage, stage
-from flockwise.stages.state import Slot, State
-from flockwise.types import Clients, Models, Rows
+from flockwise.stages.state import UNPLACED, Slot, State
+from flockwise.types import Clients, Labels, Models, Rows
 
 
 class Tried(NamedTuple):
@@ -43,6 +45,12 @@ class Restarts(Choice):
         many = 1 if round.state.round < self.warm_start else self.flocks
         return round.state.models, [tuple(range(first, first + many))] * len(clients)
 
+    def relabel(self, state: State, batch: Batch, offers: Sequence[tuple[int, ...]]) -> Labels:
+        """A client belongs to the model it picked; who has not picked of the set at hand, to what it is given of it."""
+        picked = super().relabel(state, batch, offers)
+        first = self._first(state)
+        return np.where(picked == UNPLACED, picked, np.clip(picked, first, first + self.flocks - 1))
+
     @property
     def keep_score(self) -> Stage:
         """Add this round's training loss to the set at hand; after the last probe, note the best set."""
@@ -50,8 +58,8 @@ class Restarts(Choice):
 
     @property
     def spread(self) -> Stage:
-        """When the warm start is over, every model is its model with a little noise."""
-        return stage("spread", self._spread, [REPLIES], whole="")
+        """When the warm start is over, every model is its model with a little noise, whoever answered last."""
+        return stage("spread", self._spread, whole="")
 
     def _first(self, state: State) -> int:
         tried = _TRIED.get(state)

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from flockwise.options import Positive
 from flockwise.stages.stage import AVERAGED, REPLIES, Round, Setting, Stage, stage
-from flockwise.stages.state import Slot
+from flockwise.stages.state import Slot, flocks_in
 from flockwise.types import Mask, Models
 
 Optimizer = Annotated[
@@ -74,17 +74,25 @@ def server_step(by: ServerStep) -> Stage:
         moments = _grown(_MOMENTS.get(round.state), after.shape, by.tau)
         learned = _learned(round.setting, after.shape[1])
         first, second, models = moments.first.copy(), moments.second.copy(), after.copy()
-        for flock in np.unique(round.state.labels[round.replies.clients]).tolist():
-            update = (after[flock].astype(np.float64) - before[flock])[learned]
+        for flock in flocks_in(round.state.labels[round.replies.clients]).tolist():
+            sent = before[_came_from(round, flock)]
+            update = (after[flock].astype(np.float64) - sent)[learned]
             step, one, two = by.step(
                 update, first[flock, learned].astype(np.float64), second[flock, learned].astype(np.float64)
             )
-            models[flock, learned] = before[flock, learned].astype(np.float64) + step
+            models[flock, learned] = sent[learned].astype(np.float64) + step
             first[flock, learned], second[flock, learned] = one, two
         state = _MOMENTS.put(round.state, Moments(first, second))
         return round.to(replace(state, models=models))
 
     return stage("server step", run, [REPLIES, AVERAGED], whole="", relabels=False)
+
+
+def _came_from(round: Round, flock: int) -> int:
+    """The flock whose model its clients were sent: itself, or the one that it was split from in this round."""
+    clients = round.replies.clients
+    came = round.start.labels[clients[round.state.labels[clients] == flock]]
+    return flock if flock in came else int(np.bincount(np.maximum(came, 0)).argmax())
 
 
 def _grown(held: Moments | None, shape: tuple[int, ...], tau: float) -> Moments:

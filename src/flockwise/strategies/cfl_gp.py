@@ -8,7 +8,7 @@ that all clients can be reached in those rounds.
 
 Where we differ: clients send what a whole round of local training did to the model in turn (the authors' code: one
 gradient, if wanted projected at random to fewer numbers). Numbers are matched greedily by overlap, not over all
-permutations. A client without a profile has the largest flock's model.
+permutations. A client without a profile has the largest flock's model until its validation data place it.
 """
 
 from typing import Annotated
@@ -16,7 +16,7 @@ from typing import Annotated
 from flockwise.aggregation import Rule
 from flockwise.notes import AtMostClients
 from flockwise.options import Count
-from flockwise.stages import Every, Method, average, chain, everyone, find_flocks, sample, train, when
+from flockwise.stages import Every, Method, average, chain, everyone, find_flocks, place, sample, train, when
 from flockwise.stages.profiles import Profiles, Spectral
 from flockwise.strategies.strategy import MEAN, strategy
 
@@ -36,4 +36,4 @@ def cfl_gp(
     census = chain(
         train(everyone, profiles), profiles.remember, find_flocks(profiles, Spectral(flocks), look)
     )
-    return Method(chain(when(look.looks, census), train(sample), average(rule)))
+    return Method(chain(when(look.looks, census), train(sample), average(rule), place()))

@@ -61,6 +61,6 @@ def custom(
     per_flock = attribution == "flock"
     newcomers = choices.newcomers_of(source, similarity, timing, scope, census, per_flock)
     usual = choices.round_of(serve, remember, watched, look, timing, start, census, per_flock, newcomers)
-    asks = place == "validation" and per_flock
-    ends = guards.at_the_end(follow, judge, judge_after, judge_ratio, rollback, snapshot_every, places=asks)
+    placing = choices.placing_of(place, per_flock)
+    ends = guards.at_the_end(follow, judge, judge_after, judge_ratio, rollback, snapshot_every, placing)
     return Method(chain(usual, ends), serve=serve)
