@@ -28,6 +28,7 @@ from flockwise.stages.course import Courses
 from flockwise.stages.grouping import Clustered, Nested
 from flockwise.stages.judging import judge_flocks
 from flockwise.stages.method import Method
+from flockwise.stages.own_step import OwnStep
 from flockwise.stages.parole import Parole, parole, probation
 from flockwise.stages.place import Follow, place
 from flockwise.stages.regroup import all_go_on, split_flocks
@@ -55,10 +56,10 @@ def shepherd(
     parole_after: Parole = 20,
 ) -> Method:
     """Find flocks as soon as they are clear, guard them, and let nobody be lost."""
-    courses = Courses()
+    courses, own = Courses(), OwnStep(every=JUDGED)
     communities = Clustered(
         one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity",
-        min_separation=beyond_noise, fewest=FEWEST, centred=True,
+        min_separation=beyond_noise, fewest=FEWEST, centred=True, hidden=True,
     )  # fmt: skip
     return Method(
         chain(
@@ -70,5 +71,7 @@ def shepherd(
             judge_flocks("validation", JUDGED),
             parole(parole_after),
             place(follow, rest=JUDGED + 1),
-        )
+            own.choose,
+        ),
+        serve=own,
     )
