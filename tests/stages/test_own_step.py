@@ -93,6 +93,13 @@ def test_nobody_has_its_own_before_it_has_a_past_nor_where_updates_are_sketched(
     after(OWN.choose, a_round(trained(), sketch=128))
 
 
+def test_whoever_sends_numbers_without_bounds_harms_nobody_else():
+    sent = SENT.copy()
+    sent[1] = 3e38
+    plan, *_ = chosen(trained(sent=sent), [WORSE] * 5)
+    assert np.isfinite(np.delete(plan.models, 2, axis=0)).all()
+
+
 def test_only_what_is_learned_moves():
     """Running statistics of batch normalisation are no part of a course."""
     now = replace(state([0, 0], dimension=4), round=4)

@@ -24,7 +24,7 @@ from flockwise.stages.train import HEARD
 from flockwise.types import Clients, Models, Rows
 
 NOBODYS = UNPLACED - 1  # the flock of who has no model of its own
-CLEAR = 2.0  # standard deviations of a score that are no chance
+CLEAR = 1.5  # standard deviations of a score beyond which it is hardly chance
 _ROOM = 64  # models beside one for each client that engines have room for
 
 
@@ -95,10 +95,12 @@ def _further(state: State, setting: Setting, clients: Clients) -> Models:
     """The models of these clients' flocks, one mean update further along each course."""
     held = COURSES.get(state)
     assert held is not None
-    steps = held["course"][clients] * held["length"][clients].astype(np.float32)[:, None]
+    lengths = np.minimum(held["length"][clients], np.finfo(np.float32).max)  # liars send anything
+    steps = held["course"][clients] * lengths.astype(np.float32)[:, None]
     models, before = state.models[state.labels[clients]], 0  # a copy
     for start, stop in setting.learned or ((0, models.shape[1]),):
-        models[:, start:stop] += steps[:, before : before + stop - start]
+        with np.errstate(over="ignore"):  # a model out of bounds scores badly
+            models[:, start:stop] += steps[:, before : before + stop - start]
         before += stop - start
     return models
 
@@ -114,16 +116,19 @@ def _either(round: Round, clients: Clients) -> Plan:
 
 
 def _chosen(round: Round, owned: Owned, scores: Sequence[Scores]) -> Round:
-    """What clients say of themselves needs to be clear, unless most of their flock say the same."""
+    """What a client says of itself must be clear; where it is clear of the whole flock, anything better is enough."""
     state, scoring = round.state, round.setting.scoring
     flock, asked = owned.flock.copy(), owned.asked.copy()
     told = [score for score in scores if not np.isnan(score.values).any()]
     labels = np.array([state.labels[score.client] for score in told], dtype=np.int64)
     gains = np.array([scoring.gain(*score.values) for score in told])
-    usual = {home: bool(np.median(gains[labels == home]) > 0) for home in flocks_in(labels).tolist()}
-    for score, home, gain in zip(told, labels.tolist(), gains.tolist(), strict=True):
-        needed = 0.0 if usual[home] else CLEAR * chance(score, scoring)
-        flock[score.client], asked[score.client] = home if gain > needed else NOBODYS, round.number
+    bars = np.array([CLEAR * chance(score, scoring) for score in told])
+    for home in flocks_in(labels).tolist():
+        mine = labels == home
+        if np.median(gains[mine]) > np.median(bars[mine]) / np.sqrt(mine.sum()):
+            bars[mine] = 0.0
+    for score, home, better in zip(told, labels.tolist(), (gains > bars).tolist(), strict=True):
+        flock[score.client], asked[score.client] = home if better else NOBODYS, round.number
     here, before = flock == state.labels, owned.flock == state.labels
     round = round.to(_OWNED.put(state, Owned(flock, asked))).noted(facts={"own_models": float(here.sum())})
     if (here == before).all():
