@@ -21,6 +21,10 @@ from flockwise.studies.writers.markdown import markdown_table
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "federations.md"
+VERSIONS = {
+    "first": "compared courses",
+    "second": "looked for hidden kinds and had own steps",
+}  # of Shepherd, replaced
 KINDS = ("keyboards", "arms", "meters")
 MARK = re.compile(r"(<!-- made: ([a-z ]+) -->\n)(?:(?!<!--).)*(<!-- end of what is made -->)", re.DOTALL)
 WRAPS = {"best": "**", "tied": "*", "": ""}
@@ -83,8 +87,12 @@ def rows_of(table: StudyTable) -> str:
 
 
 def before(kind: str) -> str:
-    """What Shepherd gave before it was changed."""
-    files = sorted((HERE / kind / "replaced" / "first" / "results").glob("*.json"))
+    """What Shepherd gave before it was changed, each time."""
+    return "\n\n".join(_version(kind, version, when) for version, when in VERSIONS.items())
+
+
+def _version(kind: str, version: str, when: str) -> str:
+    files = sorted((HERE / kind / "replaced" / version / "results").glob("*.json"))
     ends = [
         {name: curve[-1] for name, curve in json.loads(file.read_text(encoding="utf-8"))["curves"].items()}
         for file in files
@@ -92,9 +100,8 @@ def before(kind: str) -> str:
     columns = as_they_come(kind).columns
     means = ", ".join(f"{each.title} {np.mean([end[each.number] for end in ends]):.3g}" for each in columns)
     some = "1 seed" if len(ends) == 1 else f"{len(ends)} seeds"
-    return (
-        f"Shepherd before it compared courses ({some}, in `benchmarks/federations/{kind}/replaced`): {means}."
-    )
+    where = f"benchmarks/federations/{kind}/replaced/{version}"
+    return f"Shepherd before it {when} ({some}, in `{where}`): {means}."
 
 
 def pictures() -> dict[str, str]:

@@ -28,7 +28,7 @@ from bars import OURS, Shortfall, ahead_of_ours, bars, behind  # noqa: E402
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 WRAPS = {"best": "**", "tied": "*", "": ""}
-VERSIONS = ("first", "second")  # of our method, whose results were replaced
+VERSIONS = ("first", "second", "third")  # of our method, whose results were replaced
 SHOWN = {
     "accuracy": "accuracy",
     "accuracy_worst_group": "worst group",
@@ -223,15 +223,23 @@ def replaced(folder: Path) -> str:
         told += ["", f"The {version} version:", "", _line(["where", "seeds", *SHOWN.values()])]
         told.append(_line(["---", *["---:"] * (len(SHOWN) + 1)]))
         settings: dict[str, list[dict[str, float]]] = {}
-        for file in sorted((folder / version / "results").glob("*/*.json")):
-            found = json.loads(file.read_text(encoding="utf-8"))
+        files = sorted((folder / version / "results").glob("*/*.json"))
+        every = sorted(
+            (json.loads(file.read_text(encoding="utf-8")) for file in files), key=lambda one: one["date"]
+        )
+        newest = {(one["table"], one["cell"], one["seed"]): one for one in every}  # as the study reads them
+        for _, found in sorted(newest.items()):
             where = ", ".join(label for axis, label in found["labels"].items() if axis != "method")
-            ended = {name: found["curves"][name][-1] for name in SHOWN}
+            ended = {name: found["curves"].get(name, [np.nan])[-1] for name in SHOWN}
             settings.setdefault(f"{found['table']}: {where}", []).append(ended)
         for where, ends in settings.items():
-            means = [f"{np.mean([end[name] for end in ends]):.3f}" for name in SHOWN]
+            means = [_shown(np.mean([end[name] for end in ends])) for name in SHOWN]
             told.append(_line([plain(where), str(len(ends)), *means]))
     return "\n".join(told)
+
+
+def _shown(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.3f}"
 
 
 def _left(tables: dict[str, StudyTable]) -> str:

@@ -111,6 +111,9 @@ def _catalogue() -> Iterator[Number]:
         "separation", "separation",
         "how much more alike clients are inside flocks than across, in standard deviations of what is left", "higher",
     )  # fmt: skip
+    yield Number(
+        "own_models", "own models", "clients that have a model of their own in place of their flock's"
+    )
     yield Number("apart", "set apart", "clients that are set apart, rightly or not")
     yield Number("false_alarms", "false alarms", "honest clients that are set apart", "lower")
     yield Number("missed", "missed attackers", "attackers that are not set apart", "lower")

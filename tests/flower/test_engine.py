@@ -35,6 +35,10 @@ STRATEGIES = {
     "mini-fl": {"strategy": {"name": "mini-fl", "collect": 1}},
     "local": {"strategy": {"name": "local"}},
     "oracle": {"strategy": {"name": "oracle"}},
+    "shepherd": {
+        "strategy": {"name": "shepherd"}, "rounds": 6, "sampling": {"fraction": 1.0},
+        "split": {"name": "pathological", "clients": 7, "labels": 2, "validation": 0.2},
+    },
     "fine-tuned": {"strategy": {"name": "fine-tuned", "rounds_before": 2}},
     "fesem": {"strategy": {"name": "fesem"}},
     "pacfl": {"strategy": {"name": "pacfl", "angle": "ordered"}},

@@ -136,3 +136,44 @@ def test_kinds_inside_kinds_are_found_in_one_look():
     assert grouping.find(known, now).flocks == 2
     found = Nested(grouping).find(known, now)
     assert adjusted_rand(found.labels, np.arange(40) % 4) == 1.0
+
+
+def test_kinds_that_are_alike_in_groups_do_not_hide_each_other():
+    """Six kinds in three families: what the kinds of a family differ by looks like noise inside the family."""
+    rng = np.random.default_rng(1)
+    families, kinds = rng.normal(size=(3, 200)), 1.5 * rng.normal(size=(6, 200))
+    rows = np.stack([families[c % 6 // 2] + kinds[c % 6] for c in range(30)]) + 0.3 * rng.normal(
+        size=(30, 200)
+    )
+    known, now = Known(np.arange(30), lambda: rows.astype(np.float32)), a_round(state([0] * 30))
+    shallow = Clustered(
+        one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity",
+        min_separation=beyond_noise, fewest=8, centred=True,
+    )  # fmt: skip
+    assert shallow.find(known, now).flocks == 1
+    assert adjusted_rand(replace(shallow, hidden=True).find(known, now).labels, np.arange(30) % 6) == 1.0
+
+
+def test_nothing_is_hidden_in_clients_of_one_kind_nor_in_shares_of_labels():
+    find = Clustered(
+        one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity",
+        min_separation=beyond_noise, fewest=8, centred=True, hidden=True,
+    )  # fmt: skip
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        noise = rng.normal(size=(40, 300))
+        skewed = rng.dirichlet(np.full(10, 0.3), size=40) @ rng.normal(size=(10, 300)) + 0.1 * noise
+        for rows in (noise + 1, skewed):
+            known = Known(np.arange(40), lambda rows=rows: rows.astype(np.float32))
+            assert find.find(known, a_round(state([0] * 40))).flocks == 1
+
+
+def test_who_turns_a_little_begins_a_new_course_in_its_flock():
+    """Updates of who has little left to learn point anywhere: noise is no reason to go on alone."""
+    straight = np.eye(4, 3) + 0.1
+    aside = straight.copy()
+    aside[1] = [1.0, -0.3, 0.0]  # against its course, but less than half turned round
+    *_, second, third, fourth = rounds(state([0] * 4), [straight] * 3 + [aside] * 4)
+    assert second.replies.clients.tolist() == [0, 2, 3]
+    assert third.replies.clients.tolist() == [0, 1, 2, 3] and (third.state.labels == 0).all()
+    assert fourth.replies.clients.tolist() == [0, 1, 2, 3] and not fourth.events

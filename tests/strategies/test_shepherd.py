@@ -88,3 +88,29 @@ def test_its_rule_is_the_mean_behind_adaptive_clipping_unless_another_is_named(t
     again = fw.run(run.config, out=tmp_path / "again")
     for name, array in run.checkpoint().items():
         assert np.array_equal(array, again.checkpoint()[name]), name
+
+
+def test_clients_with_few_labels_are_served_by_their_own_models_and_newcomers_by_the_flocks(tmp_path):
+    clients = fw.splits.pathological(fw.data.digits(), clients=12, labels=2, validation=0.2, seed=100)
+    run, plain = (
+        fw.run(
+            method, clients, model=fw.models.softmax, training=fw.SGD(learning_rate=0.1), rounds=10, seed=100,
+            out=tmp_path / method.name, evaluation={"every": 10},
+        )
+        for method in (fw.shepherd(), fw.fedavg())
+    )  # fmt: skip
+    assert run.facts["own_models"][-1] > 6
+    assert run.facts["accuracy"][-1] > plain.facts["accuracy"][-1] + 0.02
+    (event,) = [event for event in run.events if event.kind == "own"][-1:]
+    own, joint = (
+        np.concatenate([p.detach().numpy().ravel() for p in run.model(**which).parameters()])
+        for which in ({"client": event.detail["clients"][0]}, {"flock": 0})
+    )
+    flock = run.checkpoint()["models"][0]
+    assert np.array_equal(joint, flock) and not np.array_equal(own, flock)
+
+
+def test_clients_of_one_kind_have_their_flocks_model():
+    game = play(rounds=10, split=MIXED["iid"], strategy=SHEPHERD)
+    own = [event.detail["clients"] for _, event in game.events("own")]
+    assert len(own[-1] if own else []) <= 4

@@ -13,6 +13,7 @@ from flockwise.errors import EngineError
 from flockwise.flower.records import RecordLayout
 from flockwise.flower.roster import Roster
 from flockwise.server import Server
+from flockwise.stages.attribution import shared
 from flockwise.store import open_run
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ def collect(
 
 
 def largest_model(server: Server, layout: RecordLayout) -> ArrayRecord:
-    """The model that most clients have."""
-    models, rows = server.assignment()
+    """The model that most clients share."""
+    models, rows = shared(server.method.serve).assign(server.state, server.setting)
     taking_part = rows[server.state.free]
     return layout.record(models[int(np.bincount(taking_part).argmax()) if len(taking_part) else 0])
 

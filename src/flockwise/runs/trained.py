@@ -17,6 +17,7 @@ from flockwise.rng import derived_seed
 from flockwise.runs.federating import make_federation, model_factory
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.sample_shape import empty_federation
+from flockwise.stages.attribution import shared
 from flockwise.stages.method import Method
 from flockwise.stages.personal import AS_USUAL
 from flockwise.stages.stage import Setting
@@ -68,7 +69,8 @@ def load_model(
             f"{state.models.shape[1]}; pass a module of the same architecture"
         )
     setting = Setting(config.seed, config.sampling.fraction, travel.layers)
-    models, rows = method.serve.assign(state, setting)
+    serve = method.serve if client is not None else shared(method.serve)  # nobody is served another's own
+    models, rows = serve.assign(state, setting)
     row = _row(state, rows, client, flock)
     kept = Kept(travel, personal, layout.read(made))
     own = kept.first_row

@@ -159,6 +159,12 @@ class Choice:
 own_flock, joint, one_model = OwnFlock(), Joint(), OneModel()
 
 
+def shared(serve: Attribution) -> Attribution:
+    """The same without what clients have of their own: what a newcomer would be served."""
+    before: Attribution = getattr(serve, "before", serve)
+    return before
+
+
 def serves_one(serve: Attribution) -> bool:
     """Whether it has one model for all, whatever the flocks."""
     return isinstance(serve, OneModel) or (isinstance(serve, Joint) and serves_one(serve.usual))

@@ -25,7 +25,8 @@ PATIENCE = 3  # rounds in a row against its past after which a client goes its o
 
 
 class _Courses:
-    """By client: its course, the rounds that are in it, the flock it was in, and how often in a row it went against it."""
+    """By client: its course, the rounds that are in it, how long its updates were in them, the flock it was in, how often in
+    a row it went against its course, and how often clearly."""
 
     def __init__(self, table: ClientTable) -> None:
         self.table = table
@@ -38,56 +39,67 @@ class _Courses:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "_Courses":
-        return cls(ClientTable({name: np.require(a, requirements=["C", "W"]) for name, a in arrays.items()}))
+        known = {name: np.require(a, requirements=["C", "W"]) for name, a in arrays.items()}
+        clients = len(known["rounds"])
+        added = {"length": np.zeros(clients), "clearly": np.zeros(clients, dtype=np.int64)}
+        return cls(ClientTable({**added, **known}))  # runs of older releases have none of what was added
 
 
-_COURSES = Slot("courses", _Courses, {"course": 0.0, "rounds": 0, "home": UNPLACED, "against": 0})
+COURSES = Slot(
+    "courses",
+    _Courses,
+    {"course": 0.0, "rounds": 0, "length": 0.0, "home": UNPLACED, "against": 0, "clearly": 0},
+)
 
 
 @dataclass(frozen=True)
 class Courses(OfUpdates):
     """Keeps the courses, and hands them out as evidence."""
 
-    needs: frozenset[object] = frozenset({REPLIES, _COURSES})
+    needs: frozenset[object] = frozenset({REPLIES, COURSES})
 
     @property
     def keep(self) -> Stage:
         """The stage that takes this round's updates into the courses; those against their client's past do not count.
 
-        A client that does so in three rounds in a row has changed, or lies: it goes on in a flock of its own, and begins a
-        new course. So does who came from another flock. If all of a flock turn, the flock has turned, and all count.
+        A client that does so in three rounds in a row begins a new course, as does who came from another flock. If each of
+        the three took back half of its course or more, it has changed, or lies: it goes on in a flock of its own. Less is
+        what noise makes of a client that has little left to learn. If all of a flock turn, the flock has turned: all count.
         """
 
         def run(round: Round) -> Round:
-            directions = _directions(round)
+            directions, lengths = _directions(round)
             state = round.state
-            held = _COURSES.get(state)
+            held = COURSES.get(state)
             if held is None or held["course"].shape != (state.clients, directions.shape[1]):
                 held = _nothing_yet(state, directions.shape[1])
             clients, before = round.replies.clients, held
             rounds, home = _at_home(state, held)
-            against, begins = _against(state, clients, directions, before["course"], rounds)
+            against, clearly, begins = _against(state, clients, directions, before["course"], rounds)
             streak = np.where(against, before["against"][clients] + 1, 0)
-            leave = against & (streak >= PATIENCE)
-            rounds[clients[leave | begins]] = 0
-            taken = ~against | leave
+            clear = np.where(clearly, before["clearly"][clients] + 1, 0)
+            over, leave = streak >= PATIENCE, clear >= PATIENCE
+            rounds[clients[over | begins]] = 0
+            taken = ~against | over
             table = before.table
             table = table.changed(np.arange(state.clients), rounds=rounds, home=home)
-            table = table.changed(clients, against=np.where(leave, 0, streak))
-            table = _moved(table, clients[taken], directions[taken])
-            round = round.to(_COURSES.put(state, _Courses(table)))
+            table = table.changed(
+                clients, against=np.where(over, 0, streak), clearly=np.where(over, 0, clear)
+            )
+            table = _moved(table, clients[taken], directions[taken], lengths[taken])
+            round = round.to(COURSES.put(state, _Courses(table)))
             if against.any():
-                round = _told(round, clients[against & ~leave])
+                round = _told(round, clients[against & ~over])
                 round = _part(round, clients[leave])
                 round = round.to(round.state, batch=round.replies.of(taken))
             return round
 
         held = Holds(rows=1, sketched=1)
-        return stage("keep courses", run, [REPLIES], [_COURSES], holds=held, compares=True)
+        return stage("keep courses", run, [REPLIES], [COURSES], holds=held, compares=True)
 
     def known(self, round: Round) -> Known:
         """Every free client with a course."""
-        held = _COURSES.get(round.state)
+        held = COURSES.get(round.state)
         assert held is not None
         clients = np.flatnonzero((held["rounds"] > 0) & round.state.free)
         sketch = sketcher_of(round.setting, round.state.clients, round.state.models.shape[1])
@@ -97,21 +109,23 @@ class Courses(OfUpdates):
         return Known(clients, rows, layers, sketched=bool(sketch), lost=lost, pick=pick)
 
 
-def _directions(round: Round) -> Updates:
-    """This round's updates, or their sketches, with length one: nobody is louder than others."""
+def _directions(round: Round) -> tuple[Updates, np.ndarray]:
+    """This round's updates, or their sketches, with length one, so that nobody is louder than others; and their lengths."""
     batch = round.replies
     sketcher = sketcher_of(round.setting, round.state.clients, round.state.models.shape[1])
     rows = sketched(batch, sketcher) if sketcher else learned(batch.updates, round.setting)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0)[:, None], dtype=np.float32)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0)[:, None], dtype=np.float32), lengths
 
 
 def _nothing_yet(state: State, width: int) -> _Courses:
     zeros = np.zeros(state.clients, dtype=np.int64)
-    course = np.zeros((state.clients, width), np.float32)
     return _Courses(
-        ClientTable({"course": course, "rounds": zeros, "home": zeros + UNPLACED, "against": zeros.copy()})
-    )
+        ClientTable(
+            {"course": np.zeros((state.clients, width), np.float32), "rounds": zeros, "length": np.zeros(state.clients),
+             "home": zeros + UNPLACED, "against": zeros.copy(), "clearly": zeros.copy()}
+        )
+    )  # fmt: skip
 
 
 def _at_home(state: State, held: _Courses) -> tuple[np.ndarray, np.ndarray]:
@@ -130,24 +144,30 @@ def _at_home(state: State, held: _Courses) -> tuple[np.ndarray, np.ndarray]:
 
 def _against(
     state: State, clients: Clients, directions: Updates, courses: Updates, rounds: np.ndarray
-) -> tuple[Mask, Mask]:
-    """Whose update points against its own past; and who begins anew, since all of its flock did."""
+) -> tuple[Mask, Mask, Mask]:
+    """Whose update points against its own past, whose clearly; and who begins anew, since all of its flock did."""
     old = rounds[clients] >= PAST
-    against = np.zeros(len(clients), dtype=bool)
-    against[old] = np.einsum("ij,ij->i", directions[old], courses[clients[old]], dtype=np.float64) < 0
+    against, clearly = np.zeros((2, len(clients)), dtype=bool)
+    past = courses[clients[old]]
+    along = np.einsum("ij,ij->i", directions[old], past, dtype=np.float64)
+    against[old] = along < 0
+    half = np.einsum("ij,ij->i", past, past, dtype=np.float64) / 2
+    clearly[old] = along < -half  # nearer to its course turned round than to nothing
     begins = np.zeros_like(against)
     for flock in flocks_in(state.labels[clients[against]]):
         mine = state.labels[clients] == flock
         if against[mine].all():
             begins |= mine
-    return against & ~begins, begins
+    return against & ~begins, clearly & ~begins, begins
 
 
-def _moved(table: ClientTable, clients: Clients, directions: Updates) -> ClientTable:
+def _moved(table: ClientTable, clients: Clients, directions: Updates, lengths: np.ndarray) -> ClientTable:
     rounds = table["rounds"][clients] + 1
     before = np.where(rounds[:, None] > 1, table["course"][clients], 0.0)
     after = before + (directions - before) / np.minimum(rounds, LONGEST)[:, None]
-    return table.changed(clients, course=after.astype(np.float32), rounds=rounds)
+    length = np.where(rounds > 1, table["length"][clients], 0.0)
+    length = length + (lengths - length) / np.minimum(rounds, LONGEST)
+    return table.changed(clients, course=after.astype(np.float32), length=length, rounds=rounds)
 
 
 def _told(round: Round, clients: Clients) -> Round:

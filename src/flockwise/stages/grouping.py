@@ -21,6 +21,7 @@ from flockwise.types import Clients, Labels, Square
 FEWEST_TO_REFINE = 4  # clients; separation means little among fewer
 FEW_TO_REFINE = 100  # up to here `refine` is asked for in full, of ten clients as of a hundred
 FEWEST_IN_NOISE = 10  # clients, of whom noise reaches the usual `refine`
+Test = Callable[[Square, Labels], bool]  # whether parts of a flock are flocks
 Cluster = Callable[[np.ndarray, int], Labels]  # similarities, distances or points, and a seed
 
 
@@ -94,6 +95,8 @@ class Clustered:
     `refine` looks inside each flock again, and splits it if the parts are separated by at least that much (of more than a
     hundred clients two thirds are enough): modularity on a dense graph merges flocks that are somewhat alike.
     `centred` compares clients by how they differ from the mean of those compared.
+    `hidden` looks inside flocks that are too near before they are given up: kinds that are alike in groups, as languages
+    are, hide each other, since what they differ by looks like noise inside a flock that holds several.
     """
 
     measure: Measure
@@ -104,6 +107,7 @@ class Clustered:
     refine: float | None = None
     fewest: int = 2  # clients; fewer are one flock, whatever they look like
     centred: bool = False
+    hidden: bool = False
     describe: Callable[[Square, np.ndarray, Labels], Mapping[str, float]] | None = (
         None  # compared, taken, found
     )
@@ -131,8 +135,12 @@ class Clustered:
         seed = round.setting.seed
         labels = self.cluster(taken, seed)
         if self.refine is not None and self.takes != "points":
-            labels = self._refined(square, taken, labels, seed, known.lost)
+            real = lambda inner, parts: self._real(inner, parts, known.lost)  # noqa: E731
+            labels = self._refined(square, taken, labels, seed, real)
         apart = separation(square, labels, self.measure.kind)
+        if self.hidden and self.takes != "points" and self._needed(len(labels)) > apart:
+            labels = self._refined(square, taken, labels, seed, self._beyond, self.fewest)
+            apart = separation(square, labels, self.measure.kind)
         facts = {"separation": apart, **(self.describe(square, taken, labels) if self.describe else {})}
         if 0.0 < self._needed(len(labels)) > apart:  # 0: whatever was found stands, however mixed
             labels = np.zeros_like(labels)
@@ -163,15 +171,20 @@ class Clustered:
     def _needed(self, clients: int) -> float:
         return self.min_separation(clients) if callable(self.min_separation) else self.min_separation
 
-    def _refined(self, square: Square, taken: np.ndarray, labels: Labels, seed: int, lost: float) -> Labels:
+    def _beyond(self, square: Square, parts: Labels) -> bool:
+        return separation(square, parts, self.measure.kind) >= self._needed(len(parts))
+
+    def _refined(
+        self, square: Square, taken: np.ndarray, labels: Labels, seed: int, real: Test, fewest: int = FEWEST_TO_REFINE
+    ) -> Labels:  # fmt: skip
         labels, waiting = labels.copy(), list(range(int(labels.max()) + 1))
         while waiting:
             members = np.flatnonzero(labels == waiting.pop())
-            if len(members) < FEWEST_TO_REFINE:
+            if len(members) < fewest:
                 continue
             inner = np.ix_(members, members)
             parts = self.cluster(taken[inner], seed)
-            if parts.max() > 0 and self._real(square[inner], parts, lost):
+            if parts.max() > 0 and real(square[inner], parts):
                 flock, fresh = labels[members[0]], int(labels.max())
                 labels[members] = np.where(parts == 0, flock, fresh + parts)
                 waiting += np.unique(labels[members]).tolist()
