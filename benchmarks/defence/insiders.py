@@ -3,10 +3,10 @@
     python benchmarks/defence/insiders.py [--seeds 3]
     python benchmarks/defence/insiders.py --page        writes the table again, runs nothing
 
-As in measure.py: embedded digits, 20 clients, 25 rounds. Decided before the first run of these seeds, after trials with seeds
-from 100 on: the statistic is the accuracy of all honest clients, those set apart included, and how many of them are set apart,
-in the mean over seeds 1 to 3; the bar for shepherd is to lose no more than 0.05 to 20 % of attackers, and to set nobody honest
-apart. With 45 % there is no bar: the table shows what gets through. What there is is not run again.
+As in measure.py: embedded digits, 20 clients, 25 rounds. Decided before the first run of these seeds, after trials with
+seeds from 100 on: the statistic is the accuracy of all honest clients, those set apart included, and how many of them are
+set apart, in the mean over seeds 1 to 3; the bar for shepherd is to lose no more than 0.05 to 20 % of attackers, and to set
+nobody honest apart. With 45 % there is no bar: the table shows what gets through. What there is is not run again.
 """
 
 import argparse
