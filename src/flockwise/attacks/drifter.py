@@ -30,7 +30,7 @@ def drifter(
         flocks_found(view, "drifter")
         sent = own_updates(view).astype(np.float64)
         for number in range(len(sent)):
-            mates = flock_of(view, number, "drifter").astype(np.float64)
+            mates = flock_of(view, number, "drifter")
             course = None if view.course is None else view.course[number].astype(np.float64)
             if course is not None and not course.any():
                 continue  # who has no past yet begins one
@@ -38,7 +38,8 @@ def drifter(
             if course is not None:
                 wanted = turned_towards(wanted, course, float(np.cos(np.radians(turn))))
             length = float(np.linalg.norm(wanted)) or 1.0
-            sent[number] = wanted / length * scale * np.median(np.linalg.norm(mates, axis=1))
+            lengths = np.linalg.norm(mates.astype(np.float64), axis=1)
+            sent[number] = wanted / length * scale * np.median(lengths)
         return sent.astype(np.float32)
 
     return UpdateAttack(craft, KNOWS | {"course"})
