@@ -42,6 +42,11 @@ class Scoring:
         end = self.low if self.better == "higher" else self.high
         return max(min(end, LARGEST), -LARGEST)
 
+    @property
+    def perfect(self) -> float:
+        """What no model gets more than: the bound at the good end, or a number that nobody reaches."""
+        return max(min(self._good_end, LARGEST), -LARGEST)
+
     def fault(self, value: object) -> str | None:
         """Why this cannot be a score; None if it can. NaN is one: nothing to measure on."""
         low, high = max(self.low, -LARGEST), min(self.high, LARGEST)

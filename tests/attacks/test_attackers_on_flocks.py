@@ -17,7 +17,17 @@ from flockwise.stages import FREE
 FLIC = {"name": "flic", "warmup": 5}
 SWAP = {"name": "label_swap", "clients": 20, "groups": 2}
 IID = {"name": "iid", "clients": 20}
-ON_FLOCKS = ["sleeper", "imitator", "bridge", "splitter", "takeover", "framer", "white-box"]
+ON_FLOCKS = [
+    "sleeper",
+    "imitator",
+    "bridge",
+    "splitter",
+    "takeover",
+    "framer",
+    "white-box",
+    "drifter",
+    "liar",
+]
 
 
 def both(attack, **sections):
@@ -133,7 +143,8 @@ def test_attacks_that_hide_in_the_spread_hide_in_that_of_their_flock(name):
 def test_what_attackers_on_flocks_know_is_written_down(name):
     attack = ATTACKS[name]()
     assert "groups" in attack.knows
-    assert ("all" in attack.knows) is (name != "sleeper")
+    assert ("all" in attack.knows) is (name not in ("sleeper", "liar"))
+    assert ("course" in attack.knows) is (name == "drifter")
     assert ("rule" in attack.knows) is (name == "white-box")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flockwise.attacks import View, model_replacement, neurotoxin
+from flockwise.attacks import View, constrain_and_scale, model_replacement, neurotoxin
 from flockwise.attacks.dba import barred
 
 PEERS = json.loads((Path(__file__).parent / "peers.json").read_text())
@@ -21,6 +21,14 @@ def test_model_replacement_is_the_authors_scaling_shared_out_among_attackers(adv
     update = np.array(PEERS["update"], dtype=np.float32)
     sent = crafted(model_replacement(scale=10.0 / adversaries), update)
     np.testing.assert_allclose(sent, PEERS[f"model_replacement_{adversaries}"], atol=1e-5)
+
+
+def test_constrain_and_scale_stretches_to_a_bound_as_the_authors_do_where_it_need_not_turn():
+    update = np.array(PEERS["update"], dtype=np.float32)
+    honest = np.zeros((2, len(update)), np.float32)
+    honest[0, 3] = 0.25  # the longest honest update is what they call s_norm
+    sent = crafted(constrain_and_scale(closeness=-1.0), update, honest)
+    np.testing.assert_allclose(sent, PEERS["constrain_and_scale"], atol=1e-6)
 
 
 @pytest.mark.parametrize("part", [-1, 0, 1, 2, 3])

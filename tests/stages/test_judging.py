@@ -1,10 +1,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from flockwise.messages import ROOT
 from flockwise.stages import QUARANTINED, UNPLACED, judge_flocks
 from flockwise.stages.judging import Judge, witnesses
+from flockwise.stages.stage import Admitted
 from flockwise.stages.timing import FOUND, Looked
 from tests.stages.states import a_round, after, asked, batch, scored, state
 
@@ -63,6 +65,36 @@ def test_a_majority_is_named_and_left_to_a_person():
     _, done = asked(judge_flocks("root"), a_round(before), scored({ROOT: (0.9, 0.2)}, round=6))
     assert done.state is before
     assert [(event.kind, event.detail["clients"]) for event in done.events] == [("alarm", [2, 3, 4])]
+
+
+def test_liars_that_are_the_most_of_a_flock_do_not_have_the_rest_of_it_set_apart():
+    """Clients 3 and 4 call their flock's model worthless; client 5 is content with it."""
+    before = state([0, 0, 0, 1, 1, 1], round=5, memory=[(FOUND, Looked(1))])
+    said = {**dict.fromkeys(range(3), (0.9, 0.2)), 3: (1.0, 0.0), 4: (1.0, 0.0), 5: (0.2, 0.9)}
+    _, done = asked(judge_flocks("validation"), a_round(before), scored(said, round=6))
+    assert done.state.apart.tolist() == [0, 0, 0, QUARANTINED, QUARANTINED, 0]
+    assert done.state.labels.tolist() == [0, 0, 0, UNPLACED, UNPLACED, UNPLACED]  # it looks for a flock
+
+
+def test_a_client_with_coarse_numbers_says_it_of_itself_with_half_as_much():
+    before = state([0] * 5 + [1] * 3, round=5, memory=[(FOUND, Looked(1))])
+    said = {**dict.fromkeys(range(5), (0.9, 0.2)), 5: (0.8, 0.0), 6: (0.8, 0.5), 7: (0.8, 0.1)}
+    _, done = asked(judge_flocks("validation"), a_round(before), scored(said, round=6))
+    assert done.state.apart.tolist() == [0] * 5 + [QUARANTINED] * 3
+
+
+def test_nobody_is_sentenced_without_having_been_asked(monkeypatch):
+    monkeypatch.setattr("flockwise.stages.judging.MOST_WITNESSES", 2)
+    before = state([0] * 5 + [1] * 4, round=5, memory=[(FOUND, Looked(1))])
+    steps = judge_flocks("validation").run(a_round(before))
+    first = [task.client for task in next(steps).tasks]
+    plan = steps.send(Admitted(scored(dict.fromkeys(first, (0.9, 0.2)), round=6)))
+    unheard = [task.client for task in plan.tasks]
+    assert sorted([*unheard, *(client for client in first if client > 4)]) == [5, 6, 7, 8]
+    with pytest.raises(StopIteration) as done:
+        steps.send(Admitted(scored({unheard[0]: (0.9, 0.1), unheard[1]: (0.1, 0.9)}, round=6)))
+    apart = np.flatnonzero(done.value.value.state.apart)
+    assert set(apart.tolist()) == {5, 6, 7, 8} - {unheard[1]}
 
 
 def test_wolves_told_apart_in_this_very_round_are_not_taken_for_victims_of_the_flock_they_came_from():

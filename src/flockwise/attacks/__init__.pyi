@@ -13,9 +13,11 @@ from flockwise.attacks.data import label_to as label_to
 from flockwise.attacks.data import noise as noise
 from flockwise.attacks.data import stamp as stamp
 from flockwise.attacks.dba import dba as dba
+from flockwise.attacks.drifter import drifter as drifter
 from flockwise.attacks.edge_cases import edge_cases as edge_cases
 from flockwise.attacks.framer import framer as framer
 from flockwise.attacks.imitator import imitator as imitator
+from flockwise.attacks.liar import liar as liar
 from flockwise.attacks.local_model_poisoning import local_model_poisoning as local_model_poisoning
 from flockwise.attacks.mimic import mimic as mimic
 from flockwise.attacks.model_replacement import constrain_and_scale as constrain_and_scale

@@ -14,6 +14,7 @@ import numpy as np
 from flockwise.errors import PluginError
 from flockwise.options import Count, Natural, NonNegative, plain, readable_signature, resolved
 from flockwise.registry import NO_OPTIONS, Piece, Registry, config_name
+from flockwise.scoring import Scoring
 from flockwise.types import Labels, Updates, Vector
 
 Who = int | float | Sequence[int]  # how many clients, which share (below 1), or exactly which
@@ -30,6 +31,16 @@ class View(NamedTuple):
     found: bool | None = None  # whether the server has looked for flocks yet; with "groups"
     # What the server's rule makes of a flock's updates, as far as attackers can simulate it; with "rule"
     simulate: Callable[[Updates], Vector] | None = None
+    # (attackers, parameters) the mean direction of what each has sent of late; None: the server does not look; with "course"
+    course: Updates | None = None
+
+
+class Asked(NamedTuple):
+    """A question about models that one attacker is asked: how good they are on its validation data."""
+
+    honest: tuple[float, ...]  # what it would say of each
+    own: int | None  # which of them is its flock's; none, for one without a flock
+    scoring: Scoring  # what a score is
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +59,7 @@ class Attack:
 
 
 Craft = Callable[[View, np.random.Generator], Updates]  # the rows attackers send instead, float32
+Answer = Callable[[Asked], Sequence[float]]  # what an attacker says instead
 # samples (n, height, width, channels) in [0, 1], labels, number of classes -> new samples and labels
 Poison = Callable[[np.ndarray, np.ndarray, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
@@ -71,7 +83,8 @@ class UpdateAttack(Attack):
     """An attack on what clients send; all attackers of a round act together."""
 
     craft: Craft
-    knows: frozenset[str]  # of "own", "all", "rule", "groups"; attackers that know nothing need not train
+    knows: frozenset[str]  # of "own", "all", "rule", "groups", "course"; who knows nothing need not train
+    answer: Answer | None = None  # to questions about models; none: honest
 
 
 @dataclass(frozen=True, eq=False)

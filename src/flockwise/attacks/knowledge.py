@@ -97,6 +97,23 @@ def squared_distances(gram: np.ndarray) -> np.ndarray:
     return distances
 
 
+def turned_towards(row: np.ndarray, course: np.ndarray, closeness: float) -> np.ndarray:
+    """The row's direction, turned in the plane of both towards the course if their cosine is below `closeness`."""
+    length, along = float(np.linalg.norm(row)), float(np.linalg.norm(course))
+    if length == 0 or along == 0:
+        return row / length if length else row
+    unit, ahead = row / length, course / along
+    cosine = float(unit @ ahead)
+    aside = unit - cosine * ahead
+    width = float(np.linalg.norm(aside))
+    if cosine >= closeness:
+        return unit
+    if width == 0:
+        return ahead  # straight against: there is no plane to turn in
+    turned: np.ndarray = closeness * ahead + np.sqrt(1 - closeness**2) * aside / width
+    return turned
+
+
 def repeated(row: np.ndarray, count: int) -> Updates:
     """The same update from `count` attackers."""
     return np.tile(row.astype(np.float32), (count, 1))

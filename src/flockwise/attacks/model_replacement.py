@@ -13,7 +13,7 @@ from pydantic import Field
 
 from flockwise.attacks.contract import DataAttack, View, attack
 from flockwise.attacks.data import Pattern, PoisonShare, Target, TriggerSize, backdoor
-from flockwise.attacks.knowledge import center, needs, others_updates, own_updates
+from flockwise.attacks.knowledge import center, needs, others_updates, own_updates, turned_towards
 from flockwise.options import Positive
 from flockwise.types import Updates
 
@@ -54,24 +54,7 @@ def constrain_and_scale(
         others = others_updates(view, "constrain-and-scale")
         course = center(others)
         longest = float(np.linalg.norm(others.astype(np.float64), axis=1).max())
-        turned = [_turned(row.astype(np.float64), course, closeness) for row in own_updates(view)]
+        turned = [turned_towards(row.astype(np.float64), course, closeness) for row in own_updates(view)]
         return np.stack([row * longest for row in turned]).astype(np.float32)
 
     return DataAttack(made.poison, made.goal, craft, needs("all"))
-
-
-def _turned(row: np.ndarray, course: np.ndarray, closeness: float) -> np.ndarray:
-    """The row's direction, turned in the plane of both towards the course if it is farther than allowed."""
-    length, along = float(np.linalg.norm(row)), float(np.linalg.norm(course))
-    if length == 0 or along == 0:
-        return row / length if length else row
-    unit, ahead = row / length, course / along
-    cosine = float(unit @ ahead)
-    aside = unit - cosine * ahead
-    width = float(np.linalg.norm(aside))
-    if cosine >= closeness:
-        return unit
-    if width == 0:
-        return ahead  # straight against: there is no plane to turn in
-    turned: np.ndarray = closeness * ahead + np.sqrt(1 - closeness**2) * aside / width
-    return turned

@@ -12,6 +12,8 @@ from flockwise.stages.personal import Part, Step
 from flockwise.training.recipe import Recipe, Trainer
 from flockwise.types import Rows, Vector
 
+_AT_ONCE = 256  # samples whose activations are held at a time where no batch size is asked for
+
 
 @dataclass(slots=True)
 class ClientTraining:
@@ -62,6 +64,16 @@ class ClientTraining:
             return trained - model, loss
 
         return step
+
+    def gradient(self, model: Vector, part: Part = "all") -> Vector:
+        """What a step of rate 1 moves, in the mean over pieces of the data that fit into memory."""
+        trainer, samples = self.trainers.of(part), len(self.y)
+        slope = np.zeros(len(model))
+        for piece in np.array_split(np.arange(samples), -(-samples // _AT_ONCE)):
+            x, y, alone = self.x[piece], self.y[piece], np.arange(len(piece))[None]
+            moved, _ = trainer.train(model, x, y, alone, Recipe(1, len(piece), learning_rate=1.0))
+            slope += (model - moved) * (len(piece) / samples)
+        return slope.astype(np.float32)
 
 
 class Trainers:

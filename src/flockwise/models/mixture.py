@@ -35,36 +35,8 @@ def mixture(
     ] = "mlp",
 ) -> "nn.Module":
     """The log of the mean of the parts' probabilities by shares; its cross-entropy is the mixture's likelihood."""
+    from flockwise.models.layers.mixture import Mixture
+
     options = {"name": of} if isinstance(of, str) else dict(of)
     part = MODELS[options.pop("name")]
-    return _made([part(input_shape, classes, **options) for _ in range(parts)])
-
-
-def _made(parts: "list[nn.Module]") -> "nn.Module":
-    import torch
-    from torch import nn
-
-    class Mix(nn.Module):
-        """How much each part counts, as logits; equal at first."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.shares = nn.Parameter(torch.zeros(len(parts)))
-
-        def forward(self, scores: torch.Tensor) -> torch.Tensor:
-            said = torch.log_softmax(scores, -1) + torch.log_softmax(self.shares, 0)[:, None, None]
-            return torch.logsumexp(said, 0)
-
-    class Mixture(nn.Module):
-        """The shares come last: they are the last layer, which a client may keep to itself."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.parts = nn.ModuleList(parts)
-            self.mix = Mix()
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            mixed: torch.Tensor = self.mix(torch.stack([part(x) for part in self.parts]))
-            return mixed
-
-    return Mixture()
+    return Mixture([part(input_shape, classes, **options) for _ in range(parts)])

@@ -1,19 +1,21 @@
 """The attackers of a simulation: they see what their attack may know, and change what they send."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from flockwise.aggregation import Rule
 from flockwise.attacks import DataAttack, UpdateAttack, View
+from flockwise.attacks.contract import Answer, Asked
 from flockwise.config import Config
 from flockwise.errors import PluginError
-from flockwise.messages import Replies
+from flockwise.messages import Plan, Replies, Scores
 from flockwise.rng import generator
-from flockwise.stages.state import State
+from flockwise.server import Server
+from flockwise.stages.state import SLOTS, UNPLACED, State, flocks_in
 from flockwise.stages.timing import FOUND, LOOKED
-from flockwise.types import Updates, Vector
+from flockwise.types import Clients, Models, Updates, Vector
 
 
 def choose_attackers(config: Config, clients: int) -> frozenset[int]:
@@ -59,6 +61,9 @@ class Adversary:
             groups=state.labels[everyone] if "groups" in knows else None,
             found=_looked(state) if "groups" in knows else None,
             simulate=self._simulated(state, replies.round) if "rule" in knows and self.simulated else None,
+            course=_course(state, replies.clients[wolves], replies.updates.shape[1])
+            if "course" in knows
+            else None,
         )
         crafted = craft(view, generator(self.seed, "attack", replies.round))
         if np.shape(crafted) != view.own.shape:
@@ -66,6 +71,22 @@ class Adversary:
                 f"attack.name = {self.attack.name!r}: made updates of shape {np.shape(crafted)}, must be {view.own.shape}"
             )
         return replies.with_updates(wolves, np.asarray(crafted, dtype=np.float32))
+
+    def answer(self, scores: Sequence[Scores], plan: Plan, server: Server) -> Sequence[Scores]:
+        """What is really said of the plan's models: attackers' scores replaced by their attack's answers."""
+        answer = self.attack.answer if isinstance(self.attack, UpdateAttack) else None
+        if answer is None or plan.round < self.first_round:
+            return scores
+        return [self._said(answer, s, plan, server) if s.client in self.clients else s for s in scores]
+
+    def _said(self, answer: Answer, score: Scores, plan: Plan, server: Server) -> Scores:
+        own = _own(plan.models, server.state, score.client)
+        said = tuple(map(float, answer(Asked(score.values, own, server.setting.scoring))))
+        if len(said) != len(score.values):
+            raise PluginError(
+                f"attack.name = {self.attack.name!r}: answered with {len(said)} scores, must be {len(score.values)}"
+            )
+        return replace(score, values=said, losses=())
 
     def _simulated(self, state: State, round: int) -> Callable[[Updates], Vector]:
         """What the rule makes of a flock's updates; of the server's own data attackers have to guess.
@@ -81,6 +102,30 @@ class Adversary:
             return rule(rows, np.ones(len(rows)), state.clients, round=round, root=guess)[0]
 
         return joint
+
+
+def _own(models: Models, state: State, client: int) -> int | None:
+    """Which of the models that a client is asked about is its flock's, if it is in one: models come in the order of flocks.
+
+    In a round in which flocks come or go it has to guess: the one that is nearest to what it was sent.
+    """
+    label, alive = int(state.labels[client]), flocks_in(state.labels[state.free])
+    if label == UNPLACED:
+        return None
+    if len(alive) == len(models):
+        return int(np.searchsorted(alive, label))
+    return int(np.argmin(np.linalg.norm(models - state.models[label], axis=1)))
+
+
+def _course(state: State, clients: Clients, width: int) -> Updates | None:
+    """What attackers have sent of late, as the server remembers it; nothing, where it remembers no such thing in full."""
+    if state.round == 0:
+        return np.zeros((len(clients), width), np.float32)
+    slot = SLOTS.get("courses")
+    held = slot.get(state) if slot else None
+    if held is None or held["course"].shape[1] != width:
+        return None
+    return np.where(held["rounds"][clients, None] > 0, held["course"][clients], 0.0).astype(np.float32)
 
 
 def _looked(state: State) -> bool:

@@ -103,7 +103,10 @@ def continue_run(
                 *back,
             ]
             events += settle(
-                parts.server, lambda plan: parts.hazards.scores(parts.engine.validate(plan)), old, follow
+                parts.server,
+                lambda plan: parts.hazards.scores(parts.engine.validate(plan), plan, parts.server),
+                old,
+                follow,
             )
             begin(loop, events)
             hand_on(Path(path), target, before)

@@ -8,6 +8,7 @@ import numpy as np
 from flockwise.messages import Event, Plan, Replies, RoundRecord, Scores
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.channel import Channel
+from flockwise.server import Server
 from flockwise.stages.state import State
 
 
@@ -40,6 +41,7 @@ class Hazards:
         sent = self.adversary.tamper(replies, state) if self.adversary else replies
         return self.channel.carry(sent) if self.channel else (sent, [])
 
-    def scores(self, scores: Sequence[Scores]) -> Sequence[Scores]:
-        """Answers to a validation plan, without those of clients that are not there yet."""
-        return self.channel.present(scores) if self.channel else scores
+    def scores(self, scores: Sequence[Scores], plan: Plan, server: Server) -> Sequence[Scores]:
+        """Answers to a validation plan as attackers give them, without those of clients that are not there yet."""
+        told = self.adversary.answer(scores, plan, server) if self.adversary else scores
+        return self.channel.present(told) if self.channel else told

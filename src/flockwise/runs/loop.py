@@ -239,7 +239,7 @@ def one_round(
         else:
             with watch.of("clients"):
                 scores = engine.validate(plan)
-            answers = bound(hazards.scores(scores))
+            answers = bound(hazards.scores(scores, plan, server))
             with watch.of("server"):
                 record = server.tell(answers)
     return replace(record, facts={**record.facts, "bytes": float(sent)}), [*events, *lost]

@@ -21,7 +21,7 @@ from flockwise.stages.regroup import all_go_on, split_flocks
 from flockwise.stages.stage import Remark, Round, Stage, Steps, ask, nothing
 from flockwise.stages.state import QUARANTINED, UNPLACED, State, flocks_in
 from flockwise.stages.timing import FOUND, Timing
-from flockwise.types import Clients, Updates
+from flockwise.types import Clients, Mask, Updates
 
 MOST_WITNESSES = 1000  # members of a flock that a judge asks
 
@@ -74,7 +74,8 @@ class Judge:
     root: flocks whose model does badly on a small clean set the server holds, measured by the best flock's. Assumes that
       the set is of the honest clients' kind; honest flocks of another kind are condemned with the wolves.
     validation: flocks whose own members say that their model is bad, and that another flock's would serve them far
-      better. What others report about themselves condemns nobody.
+      better. What others report about themselves condemns nobody: of a hostile flock only those are set apart who say so
+      themselves, or liars that are the most of a flock could have the rest of it set apart.
 
     "Badly" is below `ratio` times the best, or an error above the best by as much. Whatever the judge says, half of all
     clients stay: a majority is set apart by a person, or not at all. In a hostile flock only those are set apart who pull
@@ -113,13 +114,22 @@ def judge_flocks(name: JudgeName, after: int | None = None, ratio: float = 0.5) 
         if not found or state.flocks <= 1 or not judge.sits(round.number - found.round):
             return round
         scores: Sequence[Scores] = ()
+        asked: Sequence[int] | Clients = ()
         alive = flocks_in(state.labels[state.free])
         if judge.kind != "largest":
             asked = [ROOT] if judge.kind == "root" else witnesses(round, alive)
             round, scores = yield from ask(round, scoring_plan(round, state.models[alive], asked))
         scoring = round.setting.scoring
         own, best = _marks(state, judge, alive.tolist(), scores, scoring)
-        return _sentenced(round, judge, own, judge.hostile(own, best, scoring))
+        hostile = judge.hostile(own, best, scoring)
+        if judge.kind != "validation":
+            return _sentenced(round, judge, own, hostile, np.ones(state.clients, dtype=bool))
+        unheard = np.isin(state.labels, hostile) & state.free & ~np.isin(np.arange(state.clients), asked)
+        if unheard.any():  # nobody is sentenced without having been asked
+            plan = scoring_plan(round, state.models[alive], np.flatnonzero(unheard))
+            round, more = yield from ask(round, plan)
+            scores = [*scores, *more]
+        return _sentenced(round, judge, own, hostile, _owning_up(state, judge, alive, scores, scoring))
 
     return Stage(
         f"judge by {name}", run, remarks=() if name == "validation" else (sets_minorities_apart(name),)
@@ -171,7 +181,25 @@ def _marks(
     return own, best
 
 
-def _sentenced(round: Round, judge: Judge, marks: Mapping[int, float], hostile: list[int]) -> Round:
+def _owning_up(
+    state: State, judge: Judge, alive: Clients, scores: Sequence[Scores], scoring: Scoring
+) -> Mask:
+    """Who says of its own flock's model that another would serve it better.
+
+    Half as much better as a flock's median must say: a single client has few samples, and its numbers are coarse.
+    """
+    said, ratio = np.zeros(state.clients, dtype=bool), (1 + judge.ratio) / 2
+    for score in scores:
+        here = score.values[int(np.searchsorted(alive, state.labels[score.client]))]
+        known = [value for value in score.values if not np.isnan(value)]
+        said[score.client] = bool(known) and scoring.falls_short(here, scoring.best(known), ratio)
+    return said
+
+
+def _sentenced(
+    round: Round, judge: Judge, marks: Mapping[int, float], hostile: list[int], by_own_word: Mask
+) -> Round:
+    """Of the hostile flocks, those are set apart who may be by their own word and pull where the flock goes."""
     state = round.state
     named = {f"flock {flock}": mark for flock, mark in marks.items()}
     members = np.isin(state.labels, hostile) & state.free
@@ -179,7 +207,7 @@ def _sentenced(round: Round, judge: Judge, marks: Mapping[int, float], hostile: 
         return round.noted(
             events=[Event("judged", f"no flock is hostile by {judge.kind}", detail={"marks": named})]
         )
-    gone = members & ~_against(round, members)
+    gone = members & by_own_word & ~_against(round, members)
     detail = {"judge": judge.kind, "marks": named, "clients": np.flatnonzero(gone).tolist()}
     if 2 * int(np.sum(~state.free | gone)) > state.clients:
         told = f"{int(gone.sum())} clients judged hostile by {judge.kind}, a majority: a person must decide"

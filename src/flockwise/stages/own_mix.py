@@ -1,7 +1,6 @@
 """Models that all clients share, in a mix that is each client's own (FedEM)."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,19 +14,17 @@ LEAST = 1e-6  # of a share, so that a model that fits nothing today may fit some
 class OwnMix(Personal):
     """The shares of a mixture stay with the client: told anew from its data, then the models learn under them.
 
-    The gradient of a mixture's loss by the logits of its shares is share less responsibility, in the mean over samples.
-    So a step, which is the rate times that gradient, says what share of the samples each model is responsible for.
+    The gradient of a mixture's loss by the logits of its shares is share less responsibility, in the mean over samples:
+    it says what share of the samples each model is responsible for, and takes one pass forward through each model.
     """
 
     layer: str = field(default="mix", kw_only=True)
-    plain: ClassVar[bool] = True
 
     def train(self, local: LocalTraining, model: Vector, memory: Vector) -> tuple[Vector, Vector, float]:
-        """One step of expectation for the shares, then the models as usual."""
+        """The step of expectation for the shares, then the models as usual."""
         here, model = local.kept, model.copy()
         powers = np.exp(model[here].astype(np.float64) - model[here].max())
-        shares = powers / powers.sum()
-        told = [shares + step(model)[0][here] / local.rate for step in local.steps(1)]
-        model[here] = np.log(np.maximum(np.mean(told, axis=0), LEAST))
+        responsible = powers / powers.sum() - local.gradient(model, "kept")[here]
+        model[here] = np.log(np.maximum(responsible, LEAST))
         trained, loss = local.fit(model, "sent")
         return trained, memory, loss

@@ -39,6 +39,9 @@ class LocalTraining(Protocol):
     def steps(self, epochs: int | None = None) -> Iterator[Step]:
         """The same batch by batch, for methods that do something between two steps."""
 
+    def gradient(self, model: Vector, part: Part = "all") -> Vector:
+        """How the mean loss over all samples changes with each number of this part, whatever the recipe."""
+
 
 @dataclass(frozen=True)
 class Personal:

@@ -1,16 +1,10 @@
 // What Python calls: train a model on a client's samples, evaluate one, and one layer for autograd.
 #include "block.h"
-#include "evaluation.h"
+#include "mixture.h"
 
 using namespace flockwise;
 
 extern "C" {
-
-struct Settings {
-  int64_t epochs, samples, features, batch;
-  double rate, momentum, decay, proximal;
-  int64_t optimiser;
-};
 
 int flockwise_lanes() { return LANES; }
 
@@ -25,41 +19,34 @@ static bool below(const int64_t* numbers, int64_t count, int64_t limit) {
 }
 
 // Train `vector` in place; orders is [epochs][samples], rates has the learning rate of each step, or is null where
-// all have the same.
-int flockwise_train(const LayerSpec* specs, int64_t count, const Settings* settings, float* vector,
+// all have the same. `mix` is null unless the model is a mixture.
+int flockwise_train(const LayerSpec* specs, int64_t count, const Mix* mix, const Settings* settings, float* vector,
                     const float* x, const int64_t* y, const int64_t* orders, const double* rates,
                     double* mean_loss) try {
-  const Settings& s = *settings;
-  Network network(specs, count, s.batch);
-  if (!below(y, s.samples, network.classes())) return WRONG_CLASS;
-  if (!below(orders, s.epochs * s.samples, s.samples)) return WRONG_ORDER;
-  network.write(vector);
-  const bool adam = s.optimiser != DESCENT;
-  const bool plain = !adam && s.momentum == 0 && s.decay == 0 && s.proximal == 0;
-  const int64_t size = network.size();
-  Buffer<float> received(s.proximal ? size : 0), velocity(plain ? 0 : size), squares(adam ? size : 0);
-  if (s.proximal) std::memcpy(received, network.parameters(), size * sizeof(float));
-  Update update{network.parameters(), received,       velocity,          squares,                float(s.rate),
-                float(s.momentum),    float(s.decay), float(s.proximal), Optimiser(s.optimiser), plain};
-  int64_t step = 0;
-  std::vector<const float*> rows(s.batch);
-  double loss = 0;
-  for (int64_t epoch = 0; epoch < s.epochs; epoch++)
-    for (int64_t start = 0; start < s.samples; start += s.batch) {
-      const int64_t* order = orders + epoch * s.samples + start;
-      const int64_t batch = std::min(s.batch, s.samples - start);
-      for (int64_t b = 0; b < batch; b++) rows[b] = x + order[b] * s.features;
-      float* logits = network.forward(rows.data(), batch);
-      for (int64_t b = 0; b < batch; b++)
-        loss += cross_entropy(logits + b * network.logits_stride(), network.classes(), y[order[b]],
-                              1.0f / float(batch), epoch + 1 == s.epochs);
-      if (rates) update.rate = float(*rates++);
-      if (adam) update.begin(++step);
-      network.backward(batch, update);
-    }
-  network.read(vector);
-  *mean_loss = loss / double(s.samples);
-  return DONE;
+  const auto train = [&](auto model) -> int {
+    const Settings& s = *settings;
+    if (!below(y, s.samples, model.classes())) return WRONG_CLASS;
+    if (!below(orders, s.epochs * s.samples, s.samples)) return WRONG_ORDER;
+    std::vector<const float*> rows(s.batch);
+    std::vector<int64_t> expected(s.batch);
+    int64_t step = 0;
+    double loss = 0;
+    for (int64_t epoch = 0; epoch < s.epochs; epoch++)
+      for (int64_t start = 0; start < s.samples; start += s.batch) {
+        const int64_t* order = orders + epoch * s.samples + start;
+        const int64_t batch = std::min(s.batch, s.samples - start);
+        for (int64_t b = 0; b < batch; b++) {
+          rows[b] = x + order[b] * s.features;
+          expected[b] = y[order[b]];
+        }
+        model.begin(++step, rates ? *rates++ : s.rate);
+        model.learn(rows.data(), expected.data(), batch, epoch + 1 == s.epochs ? &loss : nullptr);
+      }
+    model.read(vector);
+    *mean_loss = loss / double(s.samples);
+    return DONE;
+  };
+  return mix ? train(Mixture(specs, count, *mix, *settings, vector)) : train(Learner(specs, count, *settings, vector));
 } catch (...) {
   return NO_MEMORY;
 }
@@ -67,29 +54,33 @@ int flockwise_train(const LayerSpec* specs, int64_t count, const Settings* setti
 // Mean loss and number of correct answers on each of several clients' samples, which lie end to end. A sample's
 // logits do not depend on what else is in its batch, so each client gets the same bits as alone.
 // The model is not changed.
-int flockwise_evaluate(const LayerSpec* specs, int64_t count, const Settings* settings, const float* vector,
-                       const float* x, const int64_t* y, const int64_t* lengths, int64_t clients,
+int flockwise_evaluate(const LayerSpec* specs, int64_t count, const Mix* mix, const Settings* settings,
+                       const float* vector, const float* x, const int64_t* y, const int64_t* lengths, int64_t clients,
                        double* mean_losses, int64_t* correct) try {
-  const Settings& s = *settings;
-  Evaluation network(specs, count, s.batch, vector);
-  if (!below(y, s.samples, network.classes())) return WRONG_CLASS;
-  std::fill_n(mean_losses, clients, 0.0);
-  std::fill_n(correct, clients, 0);
-  // Batches run on from one client to the next, because full ones are faster.
-  int64_t client = 0, end = clients ? lengths[0] : 0;
-  for (int64_t start = 0; start < s.samples; start += s.batch) {
-    const int64_t batch = std::min(s.batch, s.samples - start);
-    float* logits = network.forward(x + start * s.features, batch);
-    for (int64_t b = 0; b < batch; b++) {
-      while (start + b >= end) end += lengths[++client];
-      float* sample = logits + b * network.logits_stride();
-      correct[client] += largest(sample, network.classes()) == y[start + b];
-      mean_losses[client] += cross_entropy(sample, network.classes(), y[start + b], 1, true);
+  const auto evaluate = [&](auto network) -> int {
+    const Settings& s = *settings;
+    if (!below(y, s.samples, network.classes())) return WRONG_CLASS;
+    std::fill_n(mean_losses, clients, 0.0);
+    std::fill_n(correct, clients, 0);
+    // Batches run on from one client to the next, because full ones are faster.
+    int64_t client = 0, end = clients ? lengths[0] : 0;
+    for (int64_t start = 0; start < s.samples; start += s.batch) {
+      const int64_t batch = std::min(s.batch, s.samples - start);
+      float* logits = network.forward(x + start * s.features, batch);
+      for (int64_t b = 0; b < batch; b++) {
+        while (start + b >= end) end += lengths[++client];
+        float* sample = logits + b * network.logits_stride();
+        correct[client] += largest(sample, network.classes()) == y[start + b];
+        mean_losses[client] += cross_entropy(sample, network.classes(), y[start + b], 1, true);
+      }
     }
-  }
-  for (client = 0; client < clients; client++)
-    if (lengths[client]) mean_losses[client] /= double(lengths[client]);
-  return DONE;
+    for (client = 0; client < clients; client++)
+      if (lengths[client]) mean_losses[client] /= double(lengths[client]);
+    return DONE;
+  };
+  const int64_t batch = settings->batch;
+  return mix ? evaluate(MixtureEvaluation(specs, count, *mix, batch, vector))
+             : evaluate(Evaluation(specs, count, batch, vector));
 } catch (...) {
   return NO_MEMORY;
 }

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from flockwise.models.layers.mixture import Mixture
 from flockwise.models.layout import Layout
 from flockwise.training.stepping import is_hooked
 
@@ -33,15 +34,47 @@ class Unsupported(Exception):
     """Why the kernels cannot train a module, in a few words."""
 
 
-def match(module: nn.Module, sample_shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """The layers as an array, one row of `LayerSpec` fields each; raises `Unsupported`."""
-    layers = list(_leaves(module, ""))
+@dataclass(frozen=True)
+class Matched:
+    """A module as the kernels need it."""
+
+    layers: NDArray[np.int64]  # one row of `LayerSpec` fields each; of a mixture one part behind the other
+    mix: NDArray[np.int64] | None = None  # the fields of `Mix` in mixture.h, if it is one
+
+
+def match(module: nn.Module, sample_shape: tuple[int, ...]) -> Matched:
+    """The layers of a module that the kernels can train; raises `Unsupported`."""
     places = {entry.name: entry.start for entry in Layout.of(module).entries}
+    if type(module) is Mixture:
+        return _mixture(module, sample_shape, places)
     if any(not parameter.requires_grad for parameter in module.parameters()):
         raise Unsupported("frozen parameters")
+    return Matched(_layers(module, "", sample_shape, places))
+
+
+def _mixture(module: Mixture, sample_shape: tuple[int, ...], places: dict[str, int]) -> Matched:
+    """Parts of one kind, and where their shares lie; either may be frozen as a whole."""
+    if any(is_hooked(held) for held in (module, module.parts, module.mix)):
+        raise Unsupported("hooks")
+    moves = {parameter.requires_grad for parameter in module.parts.parameters()}
+    if len(moves) != 1:
+        raise Unsupported("frozen parameters")
+    parts = [_layers(part, f"parts.{n}", sample_shape, places) for n, part in enumerate(module.parts)]
+    if any(part[:, :-2].tolist() != parts[0][:, :-2].tolist() for part in parts):
+        raise Unsupported("a mixture of different models")
+    if len({id(parameter) for parameter in module.parameters()}) != len(places):
+        raise Unsupported("layers that share parameters")
+    mix = (len(parts), places["mix.shares"], moves == {True}, module.mix.shares.requires_grad)
+    return Matched(np.concatenate(parts), np.array(mix, dtype=np.int64))
+
+
+def _layers(
+    module: nn.Module, stem: str, sample_shape: tuple[int, ...], places: dict[str, int]
+) -> NDArray[np.int64]:
+    """A row for each layer of a module that is called `stem` in the whole."""
     shape, flat = (*sample_shape, 1, 1)[:3], len(sample_shape) == 1
     specs: list[LayerSpec] = []
-    for name, layer in layers:
+    for name, layer in _leaves(module, stem):
         if isinstance(layer, nn.Conv2d):
             if flat:
                 raise Unsupported("convolution behind a linear layer")
@@ -69,9 +102,9 @@ def match(module: nn.Module, sample_shape: tuple[int, ...]) -> NDArray[np.int64]
             continue
         else:
             raise Unsupported(f"{type(layer).__name__} in this place")
-        stem = f"{name}." if name else ""  # a module that is a single layer has no name for it
-        bias = places[f"{stem}bias"] if layer.bias is not None else -1
-        specs[-1] = replace(specs[-1], weight=places[f"{stem}weight"], bias=bias)
+        of = f"{name}." if name else ""  # a module that is a single layer has no name for it
+        bias = places[f"{of}bias"] if layer.bias is not None else -1
+        specs[-1] = replace(specs[-1], weight=places[f"{of}weight"], bias=bias)
         shape = _shape_after(specs[-1])
     _check_whole(module, specs)
     return np.array([astuple(spec) for spec in specs], dtype=np.int64)

@@ -27,7 +27,7 @@ _NO_MEMORY, _WRONG_CLASS, _WRONG_ORDER = 1, 2, 3  # `Outcome` in kernels.cpp
 
 
 class _Settings(ctypes.Structure):
-    """`Settings` in kernels.cpp."""
+    """`Settings` in learner.h."""
 
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("epochs", "samples", "features", "batch")),
@@ -60,13 +60,15 @@ class NativeTrainer:
     least = 1
 
     def __init__(self, module: nn.Module, sample_shape: tuple[int, ...]) -> None:
-        self._specs = match(module, sample_shape)
+        self._found = match(module, sample_shape)
         keep_freed_memory()
         self._library, self.instructions = load_kernels()
-        self._matched = (_pointer(self._specs), ctypes.c_int64(len(self._specs)))
+        layers, mix = self._found.layers, self._found.mix
+        each = len(layers) if mix is None else len(layers) // int(mix[0])
+        self._matched = (_pointer(layers), ctypes.c_int64(each), None if mix is None else _pointer(mix))
         self._size = Layout.of(module).size
         self._sample_shape = tuple(sample_shape)
-        self.classes = int(self._specs[-1][4])
+        self.classes = int(self._found.layers[-1][4])
 
     def train(
         self, vector: Vector, x: Samples, y: Classes, orders: Orders, recipe: Recipe
