@@ -7,7 +7,7 @@ Embedded digits, 20 clients, all of them in every round. Statistic, decided befo
 clients, those set apart included, after 25 rounds; mean and standard deviation over seeds. "Worst" is the lowest accuracy
 over all attacks for each seed, then the mean. The order is such that a stop leaves whole tables of three seeds (they show
 whole seeds only); what there is is not run again.
-benchmarks/results/defence.json has the first version of shepherd, one seed.
+benchmarks/results/defence.json has the first version of shepherd, one seed; defence_courses.json the second, three seeds without attackers and one with.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from flockwise.stages import FREE
 
 ROUNDS, CLIENTS = 25, 20
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "benchmarks" / "results" / "defence_courses.json"
+RESULTS = ROOT / "benchmarks" / "results" / "defence_own_steps.json"
 PAGE = ROOT / "docs" / "methods" / "shepherd.md"
 METHODS: dict[str, dict[str, Any]] = {
     "shepherd": {"strategy": {"name": "shepherd", "parole_after": 10}},
