@@ -7,7 +7,8 @@ Embedded digits, 20 clients, all of them in every round. Statistic, decided befo
 clients, those set apart included, after 25 rounds; mean and standard deviation over seeds. "Worst" is the lowest accuracy
 over all attacks for each seed, then the mean. The order is such that a stop leaves whole tables of three seeds (they show
 whole seeds only); what there is is not run again.
-benchmarks/results/defence.json has the first version of shepherd, one seed; defence_courses.json the second, three seeds without attackers and one with.
+benchmarks/results/defence.json has the first version of shepherd, one seed; defence_courses.json the second, three seeds
+without attackers and one with.
 """
 
 import argparse
