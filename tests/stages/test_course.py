@@ -57,6 +57,17 @@ def test_if_all_of_a_flock_turn_all_count():
     assert len(done.replies.clients) == 4 and not done.events
 
 
+def test_one_that_answers_alone_does_not_speak_for_its_flock():
+    """Where few take part, a wolf that was drawn alone was taken for a flock that has turned."""
+    straight = np.eye(4, 3) + 0.1
+    held = last(state([0] * 4), [straight] * 3).state
+    done = after(COURSES.keep, a_round(replace(held, round=3), batch([1], -straight[1:2], 4)))
+    assert not len(done.replies.clients) and [event.kind for event in done.events] == ["turned"]
+    own = last(state([0, 1, 0, 0]), [straight] * 3).state
+    done = after(COURSES.keep, a_round(replace(own, round=3), batch([1], -straight[1:2], 4)))
+    assert done.replies.clients.tolist() == [1], "it is all of its flock"
+
+
 def test_who_comes_from_another_flock_has_no_past_there():
     straight = np.eye(4, 3) + 0.1
     before = last(state([0, 0, 1, 1, 1, 1]), [np.vstack([straight, straight[:2]])] * 3).state

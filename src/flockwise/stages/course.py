@@ -156,7 +156,8 @@ def _against(
     begins = np.zeros_like(against)
     for flock in flocks_in(state.labels[clients[against]]):
         mine = state.labels[clients] == flock
-        if against[mine].all():
+        alone = np.sum((state.labels == flock) & state.free) == 1
+        if against[mine].all() and (mine.sum() > 1 or alone):  # one of many speaks for itself
             begins |= mine
     return against & ~begins, clearly & ~begins, begins
 
