@@ -5,13 +5,17 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import click
 import pytest
 import tomli_w
 from click.testing import CliRunner
 
 from flockwise.cli.app import app
 from flockwise.cli.pieces import KINDS
+from flockwise.cli.progress import follow
 from flockwise.strategies import STRATEGIES
 from tests.runs.small import FLIC
 
@@ -172,9 +176,25 @@ def test_ctrl_c_stops_at_a_safe_point_and_says_how_to_resume(tmp_path: Path) -> 
         rest = process.stderr.read()
         assert process.wait(timeout=60) == 130
     assert f"flockwise resume {tmp_path / 'run'}" in rest
-    done = flockwise("resume", str(tmp_path / "run"), "--rounds", "40", "-q")
+    last = json.loads(flockwise("show", str(tmp_path / "run"), "--json").stdout)["rounds"][-1]
+    done = flockwise("resume", str(tmp_path / "run"), "--rounds", str(last + 20), "-q")
     assert done.returncode == 0, done.stderr
     assert json.loads(flockwise("show", str(tmp_path / "run"), "--json").stdout)["state"] in ("finished",)
+
+
+def test_a_second_ctrl_c_stops_at_once_and_says_how_to_resume(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work(**options: Any) -> Any:
+        options["on_round"](SimpleNamespace(path=tmp_path / "run", round=3))
+        raise KeyboardInterrupt
+
+    with pytest.raises(click.exceptions.Exit) as stopped:
+        follow(work, quiet=True)
+    assert stopped.value.exit_code == 130
+    assert capsys.readouterr().err == (
+        f"stopped at once, after round 3; go on with: flockwise resume {tmp_path / 'run'}\n"
+    )
 
 
 def test_a_machine_without_enough_memory_is_one_line(monkeypatch, capsys):

@@ -41,7 +41,7 @@ def test_a_thirteenth_hospital_joins_and_one_leaves(tmp_path: Path) -> None:
         "continue", str(tmp_path / "jan"), "--data", str(tmp_path / "february"), "--more", "2", "--out",
         str(tmp_path / "feb"),
     )  # fmt: skip
-    assert "round 5/5" in told
+    assert "round 5/5" in told and "finished: 2 rounds in" in told
     run = fw.open_run(tmp_path / "feb")
     assert [client["name"] for client in run.clients] == [*twelve[1:], "hospital-12", "hospital-13"]
     assert run.rounds.tolist() == [3, 4, 5] and run.facts["accuracy"][0] > 0.8
@@ -61,7 +61,7 @@ def test_other_labels_are_refused(tmp_path: Path) -> None:
     )
     words = ["continue", str(tmp_path / "jan"), "--set", "data.path=february", "--out", str(tmp_path / "feb")]
     done = CliRunner().invoke(app, words)
-    assert "february/a y = 'dead': must be one of the classes, ill, well" in str(done.exception)
+    assert "february/a.csv y = 'dead': must be one of the classes, ill, well" in str(done.exception)
     assert not (tmp_path / "feb").exists()
 
 

@@ -30,6 +30,11 @@ def test_every_piece_of_every_kind_has_a_line_and_a_page(kind: str) -> None:
         )
 
 
+def test_lists_of_lists_are_told_in_plain_words() -> None:
+    assert "list of lists of numbers" in listed("datasets", "folder")
+    assert "numberss" not in listed("datasets", "folder")
+
+
 def test_without_a_kind_all_names_are_listed() -> None:
     names = json.loads(listed("--json"))
     assert names == {kind: list(pieces_of(kind)) for kind in KINDS}

@@ -143,12 +143,34 @@ def test_what_cannot_be_used_is_refused_with_the_client_and_the_fix(
 
 
 @pytest.mark.parametrize(
+    "labels", [["x", None, "y"], ["x", "", "y"], ["x", " ", "y"], [1, None, 0], [1.0, float("nan"), 0.0], [b"x", b"", b"y"]]
+)  # fmt: skip
+def test_a_label_that_is_missing_is_refused_by_its_place(labels: list[Any]) -> None:
+    with pytest.raises(InputError, match=r"clients\[0\] y\[1\]: the label is missing; fill it in, or leave"):
+        Federation.from_arrays([(np.zeros((3, 2)), labels)])
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [1, 2, 3], "kind": labels})
+    with pytest.raises(InputError, match=r"clients\[0\] column 'kind'\[1\]: the label is missing"):
+        Federation.from_arrays([frame], target="kind")
+    if labels[0] == "x":
+        frame["kind"] = frame["kind"].replace("", None).replace(" ", None).astype("category")
+        with pytest.raises(InputError, match=r"column 'kind'\[1\]: the label is missing"):
+            Federation.from_arrays([frame], target="kind")
+
+
+def test_a_row_of_labels_is_refused_by_the_row() -> None:
+    rows = [[0.0, 1.0], [1.0, 1.0], [0.0, float("nan")]]
+    with pytest.raises(InputError, match=r"clients\[0\] y\[2\]: the label is missing"):
+        Federation.from_arrays([(np.zeros((3, 2)), rows)])
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({}, "say which column is to be learned, as target"),
         ({"target": "kin"}, "a table without 'kin': did you mean"),
         ({"target": "kind", "features": ["aeg"]}, "a table without 'aeg': did you mean"),
-        ({"target": "kind"}, r"clients\['north'\] column 'sex' = 'm': must be numbers"),
+        ({"target": "kind"}, r"clients\['north'\] column 'sex'\[0\] = 'm': must be numbers"),
         ({"target": "kind", "features": ["kind"]}, "must be other columns than the target"),
     ],
 )  # fmt: skip

@@ -60,6 +60,26 @@ def test_one_class_clients_and_classes_of_nobody_are_named() -> None:
     assert ("labels", None, True) in found(alike)
 
 
+def test_classes_that_differ_only_in_case_or_in_spaces_are_told() -> None:
+    entries = [((x, np.where(y, "ill", "well")), test) for (x, y), test in clean()]
+    entries = [(train, (x, np.where(y, "ill", "well"))) for train, (x, y) in entries]
+    assert found(entries) == []
+    labels = entries[1][0][1].astype(object)
+    labels[:2] = ["Ill ", "ill"]
+    entries[1] = ((entries[1][0][0], labels), entries[1][1])
+    told = check_data(Federation.from_arrays(entries, validation=0)).findings
+    assert [(each.kind, each.bad) for each in told] == [("labels", False)]
+    assert told[0].message.startswith("classes 'Ill ' and 'ill' differ only in case or in spaces")
+
+
+def test_what_impute_never_fills_in_is_not_said_to_be() -> None:
+    for value, fix in ((np.nan, "data.impute = true"), (np.inf, "infinity is never filled in")):
+        entries = clean()
+        entries[1][0][0][4, 2] = value
+        (bad,) = check_data(Federation.from_arrays(entries, validation=0)).bad
+        assert fix in bad.message
+
+
 def test_constant_features_are_told_once_for_all_or_for_the_client() -> None:
     entries = clean()
     entries[2][0][0][:, 1] = 7.0

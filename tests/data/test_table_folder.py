@@ -108,9 +108,18 @@ def test_parquet_files_and_a_column_of_parts_are_read(hospitals: Path) -> None:
         ("age,age\n1,2\n", {}, r"Oslo\.csv: its first line must name every column, each once"),
         ("", {}, r"Oslo\.csv: its first line must name"),
         ("age,beats,outcome\n1,2,ill\n", {"target": "outcom"}, r"without 'outcom': did you mean 'outcome'"),
-        ("age,beats,outcome\nold,2,ill\n", {}, r"hospitals/Oslo column 'age' = 'old': must be numbers"),
-        ("age,pulse,outcome\n1,2,ill\n", {}, r"hospitals/Oslo = columns unlike those of hospitals/=Bodø \(beats, pulse\)"),
-        ("age,beats,outcome\n", {}, r"hospitals/Oslo = no training samples"),
+        ("age,beats,outcome\nold,2,ill\n", {}, r"hospitals/Oslo\.csv, row 2, column 'age' = 'old': must be numbers"),
+        ("age,beats,outcome\n0.1,2,ill\n\nNA,2,ill\nabc,2,ill\n", {}, r"Oslo\.csv, row 5, column 'age' = 'abc'"),
+        ('age,beats,outcome\n1.5,2,ill\n"1,234.5",2,ill\n', {}, r"row 3, column 'age' = '1,234\.5': must be numbers"),
+        ("age,pulse,outcome\n1,2,ill\n", {}, r"Oslo\.csv = columns unlike those of hospitals/=Bodø\.csv \(beats, pulse\)"),
+        ("age,beats,outcome\n", {}, r"hospitals/Oslo\.csv = no training samples"),
+        ("age,beats,outcome\n1,2,ill\n1,2,\n", {}, r"Oslo\.csv, row 3, column 'outcome': the label is missing; fill"),
+        ("age,beats,outcome\n1,2, \n", {"classes": ["ill", "well"]}, r"Oslo\.csv, row 2, column 'outcome': the label is"),
+        ("age,beats,outcome\n1,2,0\n\n1,2,NA\n", {}, r"hospitals/Oslo\.csv, row 4, column 'outcome': the label is missing"),
+        ("age,beats,outcome,p\n1,2,0,train\n1,2,,test\n", {"part": "p"}, r"Oslo\.csv test, row 3, column 'outcome': the"),
+        ("age,beats,outcome\n1,2,0.5\n", {}, r"Bodø\.csv y = '\w+': other clients' labels are numbers; must be of one kind"),
+        ("age;beats;outcome\n1,5;2;ill\n", {}, r"Oslo\.csv: has semicolons between its columns; write it with commas"),
+        ("age\tbeats\toutcome\n1\t2\till\n", {}, r"Oslo\.csv: has tabs between its columns"),
         ("age,beats,outcome\n1,2,ill\n", {"part": "part"}, r"data\.part = 'part' is no column"),
         ("age,beats,outcome\n1,2,ill\n", {"path": "nowhere"}, r"data\.path = 'nowhere': .* is no folder"),
         ("age,beats,outcome\n1,2,ill\n", {"about": "them.csv"}, r"data\.about = 'them\.csv': .* has no such file"),
@@ -121,12 +130,56 @@ def test_what_cannot_be_read_is_refused_by_file(
     hospitals: Path, content: str | bytes, options: dict[str, Any], message: str
 ) -> None:
     raw = content if isinstance(content, bytes) else content.encode()
+    if "part" in options and b",p\n" in raw:  # of them all, or another file is told of first
+        for other in ("Bergen", "=Bodø"):
+            (hospitals / "hospitals" / f"{other}.csv").write_bytes(b"age,beats,outcome,p\n1,2,0,train\n")
     (hospitals / "hospitals" / "Oslo.csv").write_bytes(raw)
     with pytest.raises(DataError, match=message) as refused:
         folder(
             **{"path": "hospitals", "target": "outcome", "about": "who.csv", **options, "beside": hospitals}
         )
     assert "\n" not in str(refused.value)
+
+
+def test_endings_of_any_case_are_read_and_what_is_not_is_told(hospitals: Path) -> None:
+    where = hospitals / "hospitals"
+    (where / "Oslo.csv").rename(where / "Oslo.CSV")
+    (where / "north").mkdir()
+    (where / "north" / "Alta.csv").write_text("age,beats,outcome\n1,2,ill\n")
+    (where / "Moss.xlsx").write_text("")
+    (where / ".hidden.txt").write_text("")
+    dataset = folder("hospitals", "outcome", about="who.csv", beside=hospitals)
+    assert [holder.name for holder in dataset.holders] == ["=Bodø", "Bergen", "Oslo"]
+    found = [each.message for each in fw.data.check_data(fw.splits.natural(dataset)).findings]
+    assert found[0].endswith("files of the folder itself: Moss.xlsx, north/Alta.csv")
+    for file in ("north/Alta.csv", "Moss.xlsx"):
+        (where / file).unlink()
+    dataset = folder("hospitals", "outcome", about="who.csv", beside=hospitals)
+    assert dataset.left_out == ()
+
+
+def test_columns_are_known_by_their_names_wherever_they_stand(hospitals: Path) -> None:
+    first = folder("hospitals", "outcome", about="who.csv", beside=hospitals)
+    file = hospitals / "hospitals" / "Oslo.csv"
+    rows = [line.split(",") for line in file.read_text().splitlines()]
+    file.write_text("\n".join(",".join((row[2], row[1], row[0])) for row in rows) + "\n")
+    again = folder("hospitals", "outcome", about="who.csv", beside=hospitals)
+    assert again.columns == first.columns and np.array_equal(again.x, first.x)
+
+
+def test_regression_from_a_folder_names_the_field_that_it_needs(hospitals: Path) -> None:
+    for number, file in enumerate(sorted((hospitals / "hospitals").glob("[!w]*.csv"))):
+        file.write_text("age,beats\n" + "".join(f"{row % 7}.5,{60 + row + number}\n" for row in range(30)))
+    data = {"name": "folder", "path": "hospitals", "target": "beats", "about": "who.csv"}
+    with pytest.raises(DataError, match=r"y = float64: must be .*data\.labels = \"numbers\""):
+        fw.run(_changed(hospitals, data={**data, "target": "age"}), out=hospitals / "run")
+    whole = _changed(hospitals, data=data, task={"name": "regression"})
+    with pytest.raises(
+        ConfigError, match=r"regression': learns numbers, .* needs data\.labels = \"numbers\""
+    ):
+        fw.run(whole, out=hospitals / "run")
+    whole = _changed(hospitals, data={**data, "labels": "numbers"}, task={"name": "regression"})
+    assert fw.run(whole, out=hospitals / "run").scoring.name == "mae"
 
 
 def test_a_config_of_a_folder_is_checked_as_a_whole(hospitals: Path) -> None:

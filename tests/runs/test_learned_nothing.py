@@ -1,5 +1,6 @@
 """A run in which nobody's reply could be used fails, with a reason, an exit code and an honest report."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 import tomli_w
 import torch
+from click.testing import CliRunner
 from torch import nn
 
 import flockwise as fw
+from flockwise.cli.app import app
 from flockwise.engine.local import LocalEngine
 from flockwise.errors import EngineError, InputError, RunError
 from flockwise.report.headline import headline
@@ -42,6 +45,12 @@ def test_rounds_with_nothing_but_rejections_end_a_run_after_retries(tmp_path: Pa
     story = headline(run, read_places(run))["story"]
     assert story.startswith("This run failed after 3 rounds: round 3: no reply could be used")
     assert "accuracy" not in story.lower()
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "run")]).output.splitlines()
+    assert [
+        line for line in shown if line.startswith("error       round 3: no reply could be used, 3 rounds in")
+    ]
+    content = json.loads(CliRunner().invoke(app, ["show", str(tmp_path / "run"), "--json"]).output)
+    assert content["error"].startswith("round 3: no reply could be used")
 
 
 def test_a_failed_run_is_told_of_with_exit_code_one(tmp_path: Path) -> None:

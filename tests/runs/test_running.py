@@ -211,6 +211,19 @@ def test_a_resumed_run_remembers_how_far_it_was_to_go(tmp_path: Path) -> None:
     assert flockwise.resume(path).state == "finished", "what cannot be a number is not believed"
 
 
+def test_a_run_does_not_go_back_to_a_round_that_it_has_passed(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    done = flockwise.run({**FLIC, "rounds": 4}, out=path)
+    for rounds in (0, 3):
+        with pytest.raises(
+            ConfigError, match=rf"rounds = {rounds}: must be at least 4, the round that .*fork"
+        ) as refused:
+            flockwise.resume(path, rounds=rounds)
+        assert "\n" not in str(refused.value)
+    assert open_run(path).goal == 4 and open_run(path).rounds.tolist() == done.rounds.tolist()
+    assert flockwise.resume(path, rounds=4).state == "finished"
+
+
 def test_a_run_that_cannot_go_on_stays_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "run"
     flockwise.run(FLIC, out=path)

@@ -283,3 +283,25 @@ def test_onnx_gives_the_same_outputs(digits: fw.Run, tmp_path: Path) -> None:
 def test_another_ending_is_refused(digits: fw.Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must end in \.safetensors, \.pt, \.onnx"):
         digits.save_model(tmp_path / "flock.pkl", flock=0)
+
+
+@pytest.mark.parametrize("ending", ["safetensors", "pt"])
+def test_a_model_is_written_into_a_folder_that_was_not_there(
+    table: fw.Run, ending: str, tmp_path: Path
+) -> None:
+    target = tmp_path / "made" / "for it" / f"model.{ending}"
+    invoke("save-model", str(table.path), "--out", str(target))
+    assert target.is_file() and target.with_name(f"{target.name}.card.md").is_file()
+    assert not list(target.parent.glob(".*"))
+    (tmp_path / "file").write_text("")
+    done = CliRunner().invoke(
+        app, ["save-model", str(table.path), "--out", str(tmp_path / "file" / f"m.{ending}")]
+    )
+    assert isinstance(done.exception, OSError) and done.exception.filename == str(tmp_path / "file")
+
+
+def test_predictions_are_written_into_a_folder_that_was_not_there(table: fw.Run, tmp_path: Path) -> None:
+    (tmp_path / "new.CSV").write_text("beats,age\n2,2\n-2,-2\n")
+    target = tmp_path / "made" / "out.csv"
+    invoke("predict", str(table.path), "--data", str(tmp_path / "new.CSV"), "--out", str(target))
+    assert [row["prediction"] for row in csv.DictReader(target.read_text().splitlines())] == ["ill", "well"]

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -77,8 +78,6 @@ def _words(schema: dict[str, Any], known: dict[str, Any]) -> str:
     if "enum" in schema or "const" in schema:
         return " or ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
     if schema.get("type") == "array":
-        return "list of " + _words(schema.get("items", {}), known).replace("number", "numbers").replace(
-            "list", "lists"
-        )
+        return "list of " + re.sub(r"\b(number|list)\b", r"\1s", _words(schema.get("items", {}), known))
     bounds = [f"{word} {schema[bound]:g}" for bound, word in _BOUNDS.items() if bound in schema]
     return ", ".join([_KINDS.get(schema.get("type", ""), "any"), *bounds])

@@ -33,7 +33,14 @@ def follow(
             watch.round(progress)
             others.round(progress)
 
-        finished = work(*arguments, **options, on_round=told, stop=stop)
+        try:
+            finished = work(*arguments, **options, on_round=told, stop=stop)
+        except KeyboardInterrupt:
+            if watch.newest is None:
+                raise
+            where, last = watch.newest
+            click.echo(f"stopped at once, after round {last}; go on with: flockwise resume {where}", err=True)
+            raise click.exceptions.Exit(130) from None
         others.ended(finished.path)
     if finished.state == "stopped":
         last, why = int(max(finished.rounds, default=0)), finished.about.get("error", "")
@@ -53,6 +60,7 @@ class Watch:
         self._quiet = quiet
         self._started = time.perf_counter()
         self._first_round: int | None = None
+        self.newest: tuple[Any, int] | None = None  # the run, and its last round that is on record
         self._bar: Any = None
         self._task: Any = None
         if not as_json and not quiet and sys.stderr.isatty():
@@ -74,6 +82,7 @@ class Watch:
 
     def round(self, progress: Any) -> None:
         """One more round is on record."""
+        self.newest = (progress.path, progress.round)
         if self._json:
             from flockwise.store.events import event_words
 
@@ -125,7 +134,9 @@ class Watch:
             return
         facts = {name: values[-1] for name, values in run.facts.items() if len(values)}
         took = duration(float(run.seconds.sum()))
-        click.echo(f"{run.state}: {len(run.rounds)} rounds in {took}, {_numbers(facts, run.scoring.name)}")
+        # A continuation has the last round of the run before on record, too: how its models do on the new data.
+        trained = len(run.rounds) - ("continued_at" in run.environment)
+        click.echo(f"{run.state}: {trained} rounds in {took}, {_numbers(facts, run.scoring.name)}")
         if run.about.get("note"):
             click.echo(f"note: {printable(run.about['note'])}")
         click.echo(f"run: {run.path}")

@@ -28,6 +28,7 @@ def show(run: Path, as_json: bool, events: int, clients: bool) -> None:
     found = open_run(run)
     found.check()
     row = run_row(run, found)
+    error = found.about.get("error", "") if found.state not in ("finished", "running") else ""
     happened = [{"round": event.round, **event_words(event)} for event in found.events]
     if as_json:
         facts = {
@@ -35,7 +36,7 @@ def show(run: Path, as_json: bool, events: int, clients: bool) -> None:
         }
         content = {
             **row, "config": found.config, "rounds": found.rounds.tolist(), "facts": facts, "events": happened,
-            "damage": found.damage, "note": found.about.get("note", ""), "clients": client_table(found),
+            "damage": found.damage, "error": error, "note": found.about.get("note", ""), "clients": client_table(found),
         }  # fmt: skip
         click.echo(json.dumps(content))
         return
@@ -43,6 +44,8 @@ def show(run: Path, as_json: bool, events: int, clients: bool) -> None:
         row["parent"] = f"{found.parent[0]} (from round {found.parent[1]})"
     for key, value in {**row, "checkpoints": ", ".join(map(str, found.checkpoints)) or None}.items():
         click.echo(f"{key:11} {cell(value)}")
+    if error:
+        click.echo(f"{'error':11} {printable(error)}")
     if found.about.get("note"):
         click.echo(f"{'note':11} {printable(found.about['note'])}")
     for line in found.damage:

@@ -35,10 +35,10 @@ def join_clients(
     tests = [test for _, test in pairs]
     held = [*training, *(test for test in tests if test is not None and len(test.y))]
     _have_samples(training, fields)
-    _same_columns(held)
+    held = _same_columns(held)
     joined = input_arrays([(pair.x, pair.field) for pair in held], inputs, layout)
     said = checked_classes(classes) if isinstance(classes, Sequence) else ()
-    y, named = label_arrays([(pair.y, pair.field) for pair in held], labels == "numbers", said)
+    y, named = label_arrays(held, labels == "numbers", said)
     _same_kind(joined.arrays, y, held)
     counted = None if isinstance(classes, Sequence) else classes
     count = (len(said) or _classes(y, counted, named)) if labels == "classes" else 0
@@ -99,14 +99,22 @@ def _count(pair: Pair) -> int:
     return len(pair.y)
 
 
-def _same_columns(held: list[Pair]) -> None:
+def _same_columns(held: list[Pair]) -> list[Pair]:
+    """All tables with their columns in the order of the first: a column is what its name says, wherever it stands."""
+    columns = held[0].columns
     for pair in held:
-        if pair.columns != held[0].columns:
-            odd = sorted(set(pair.columns) ^ set(held[0].columns)) or ["another order"]
+        odd = sorted(set(pair.columns) ^ set(columns))
+        if odd or len(pair.columns) != len(columns):
             raise InputError(
                 f"{pair.field} = columns unlike those of {held[0].field} ({', '.join(odd[:5])}): must be the same "
-                "for all clients, in the same order; features=[...] chooses"
+                "for all clients; features=[...] chooses"
             )
+    return [
+        pair
+        if pair.columns == columns
+        else pair._replace(x=pair.x[:, [pair.columns.index(name) for name in columns]], columns=columns)
+        for pair in held
+    ]
 
 
 def _same_kind(x: list[NDArray[Any]], y: list[NDArray[Any]], held: list[Pair]) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -63,7 +63,8 @@ def check_data(federation: Federation, most: int = MOST_CLIENTS) -> DataCheck:
 
 def _checked(federation: Federation) -> DataCheck:
     findings = [
-        *_not_finite(federation), *_empty(federation), *_labels(federation), *_columns(federation), *_copies(federation),
+        *_left_out(federation), *_not_finite(federation),
+        *_empty(federation), *_labels(federation), *_columns(federation), *_copies(federation),
     ]  # fmt: skip
     sizes = {part: federation.sizes(part).tolist() for part in PARTS}
     held = (federation.label_counts() > 0).sum(axis=1).tolist()
@@ -71,23 +72,36 @@ def _checked(federation: Federation) -> DataCheck:
     return DataCheck(dict(enumerate(federation.names)), sizes, held, skew_of(federation), order)
 
 
+def _left_out(federation: Federation) -> Iterator[Finding]:
+    names = federation.dataset.left_out
+    if names:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        told = f"not read, since clients are the .csv and .parquet files of the folder itself: {', '.join(names[:5])}"
+        yield Finding("left out", f"{told}{more}")
+
+
 def _not_finite(federation: Federation) -> Iterator[Finding]:
     """NaN and infinity, by client and column: whatever is trained on them is NaN, too."""
     if federation.dataset.x.dtype.kind != "f" and federation.dataset.y.dtype.kind != "f":
         return
     for client in range(federation.clients):
-        counts, columns, labels = [], np.zeros(1, bool), []
+        counts, columns, labels, infinite = [], np.zeros(1, bool), [], False
         for part in PARTS:
             x, y = federation.arrays(client, part)
             broken = ~np.isfinite(x.reshape(len(x), -1)) if len(x) else np.zeros((0, 1), bool)
             if broken.any():
                 counts.append(f"{int(broken.any(axis=1).sum())} of {len(x)} {part}")
                 columns = columns | broken.any(axis=0)
+                infinite |= bool(np.isinf(x).any())
             if y.dtype.kind == "f" and not np.isfinite(y).all():
                 labels.append(part)
         if counts:
             told = f"{' and '.join(counts)} samples hold NaN or infinite values{_places(federation, columns)}"
-            fix = "fill them in (a folder: data.impute = true) or leave them out"
+            fix = (
+                "infinity is never filled in: mend these cells, or leave the rows out"
+                if infinite
+                else "fill them in (a folder: data.impute = true) or leave them out"
+            )
             yield Finding("not finite", f"{told}; {fix}", client, bad=True)
         if labels:
             told = f"{' and '.join(labels)} labels hold NaN or infinite values; leave them out"
@@ -128,6 +142,11 @@ def _labels(federation: Federation) -> Iterator[Finding]:
     if dataset.classes < 2:
         yield Finding("labels", "all samples are of one class: there is nothing to tell apart", bad=True)
         return
+    for names in _alike(dataset.class_names):
+        told = " and ".join(repr(name[:40]) for name in names)
+        yield Finding(
+            "labels", f"classes {told} differ only in case or in spaces: write one class in one way"
+        )
     for client in np.flatnonzero(((counts > 0).sum(axis=1) == 1) & (counts.sum(axis=1) > 0)):
         label = int(np.argmax(counts[client]))
         name = dataset.class_names[label] if label < len(dataset.class_names) else str(label)
@@ -140,6 +159,14 @@ def _labels(federation: Federation) -> Iterator[Finding]:
         yield Finding(
             "labels", f"nobody has a training sample of {len(absent)} of {dataset.classes} classes ({some})"
         )
+
+
+def _alike(names: Sequence[str]) -> list[list[str]]:
+    """Names that one might have meant to be the same."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(" ".join(name.split()).casefold(), []).append(name)
+    return [same for same in found.values() if len(same) > 1]
 
 
 def _columns(federation: Federation) -> Iterator[Finding]:

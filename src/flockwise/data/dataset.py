@@ -41,6 +41,7 @@ class Dataset:
     columns: tuple[str, ...] = ()  # what the features are, in a table
     tokens: bool = False  # x are numbers of words or signs, for an embedding: they stay whole numbers
     prepare: "Preparation | None" = None  # what is done to the features of a table, once clients are known
+    left_out: tuple[str, ...] = ()  # files beside those that it was read from, which were not
     # The name by which `load` gives exactly this. No argument, so that a changed copy does not have it.
     registered: str | None = field(default=None, init=False)
 

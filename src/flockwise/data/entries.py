@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flockwise.data.tables import Target, from_table, is_table
+from flockwise.data.tables import Target, Where, cells, from_table, is_table
 from flockwise.errors import InputError
 
 MUST = "must be (x, y), ((x, y), (x, y)), a table with target=..., a torch Dataset, or {'train': ..., 'test': ...}"
@@ -18,6 +18,11 @@ class Pair(NamedTuple):
     y: Any
     field: str
     columns: tuple[str, ...] = ()
+    cells: Where | None = None  # where the label of a row stands, in a table
+
+    def label(self, row: int) -> str:
+        """Where the label of a sample stands, for messages."""
+        return f"{self.field} y[{row}]" if self.cells is None else self.cells(row)
 
 
 def train_and_test(
@@ -76,7 +81,8 @@ def _depth(values: Any) -> int:
 def _pair(entry: Any, field: str, target: Target | None, features: Sequence[str] | None) -> Pair:
     if is_table(entry) and not isinstance(entry, Mapping):
         x, y, columns = from_table(entry, target, features, field)
-        return Pair(x, y, field, columns)
+        named = target if isinstance(target, str) else ", ".join(map(str, target or ()))
+        return Pair(x, y, field, columns, cells(entry, named, field))
     if isinstance(entry, tuple | list) and len(entry) == 2:
         return Pair(entry[0], entry[1], field)
     if _is_whole(entry):

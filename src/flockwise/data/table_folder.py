@@ -51,7 +51,7 @@ def folder(
         raise DataError(
             f"data.path = {path!r}: {where} is no folder; give one with a CSV or Parquet file a client"
         )
-    files = sorted(f for f in where.iterdir() if f.suffix in ENDINGS and f.name != about and f.name[0] != ".")
+    files = sorted(f for f in where.iterdir() if _is_table(f) and f.name != about)
     if not files:
         raise DataError(f"data.path = {path!r}: {where} holds no {' or '.join(ENDINGS)} files")
     tables = {file.stem: _parts(encoded(read_table(file), encode or {}, file), part, file) for file in files}
@@ -66,7 +66,7 @@ def folder(
     try:
         prepare = preparation(impute, standardise, fitted)
         dataset, parts = join_clients(
-            list(tables.values()), [f"{where.name}/{name}" for name in names], classes=classes, validation=0.0, seed=0,
+            list(tables.values()), [f"{where.name}/{file.name}" for file in files], classes=classes, validation=0.0, seed=0,
             layout="NHWC", name=where.name, inputs=inputs, labels=labels, target=target, features=features,
         )  # fmt: skip
     except InputError as error:
@@ -78,8 +78,19 @@ def folder(
     return Dataset(
         dataset.name, dataset.x, dataset.y, dataset.train, dataset.maximum, dataset.classes, dataset.class_names,
         writer=writer, holders=holders, columns=dataset.columns, tokens=dataset.tokens,
-        prepare=prepare,
+        prepare=prepare, left_out=_left_out(where, {*files, where / (about or ".")}),
     )  # fmt: skip
+
+
+def _is_table(file: Path) -> bool:
+    return file.suffix.lower() in ENDINGS and file.name[0] != "."
+
+
+def _left_out(where: Path, read: set[Path]) -> tuple[str, ...]:
+    """Files in the folder that were not read, and tables in folders inside it."""
+    beside = [f for f in where.iterdir() if f.is_file() and f.name[0] != "." and f not in read]
+    inside = [f for f in where.glob("*/*") if _is_table(f) and f.parent.name[0] != "."]
+    return tuple(sorted(f.relative_to(where).as_posix() for f in (*beside, *inside)))
 
 
 def _parts(table: Table, part: str | None, file: Path) -> Any:

@@ -1,6 +1,6 @@
 """Tables of any library (pandas, polars, pyarrow, Hugging Face) as arrays: feature columns, and a target column."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,6 +10,8 @@ from flockwise.errors import InputError
 from flockwise.plugins import nearest
 
 Target: TypeAlias = str | Sequence[str]  # the column to learn, or several
+Where: TypeAlias = Callable[[int], str]  # says where the value of a row stands
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})  # in a cell of numbers
 
 
 def is_table(value: Any) -> bool:
@@ -57,15 +59,29 @@ def from_table(
     if len(chosen) == 1 and len(columns[0]) and np.ndim(columns[0][0]) > 0:
         return columns[0], y, ()
     numbers = [
-        _numbers(column, f"{field} column {name!r}") for name, column in zip(chosen, columns, strict=True)
+        _numbers(column, cells(table, name, field)) for name, column in zip(chosen, columns, strict=True)
     ]
     whole = all(column.dtype.kind in "biu" for column in numbers)
     return np.stack(numbers, axis=1).astype(np.int64 if whole else np.float32), y, tuple(chosen)
 
 
+def cells(table: Any, name: str, field: str) -> Where:
+    """Says where a value of a column stands: in a file by the number of its row there."""
+    numbers = getattr(table, "numbers", None)
+    if isinstance(numbers, np.ndarray):
+        return lambda row: f"{field}, row {numbers[row]}, column {name!r}"
+    return lambda row: f"{field} column {name!r}[{row}]"
+
+
+def is_missing(value: Any) -> bool:
+    """Whether this is a library's way to say that there is no value."""
+    nan = isinstance(value, float | np.floating) and value != value
+    return value is None or nan or type(value).__name__ in ("NAType", "NaTType")
+
+
 def _labels(table: Any, wanted: list[str], field: str) -> NDArray[Any]:
     """Several columns beside each other, which must be numbers."""
-    columns = [_numbers(_plain(table[name]), f"{field} column {name!r}") for name in wanted]
+    columns = [_numbers(_plain(table[name]), cells(table, name, field)) for name in wanted]
     return np.stack(columns, axis=1)
 
 
@@ -81,21 +97,36 @@ def _plain(column: Any) -> NDArray[Any]:
         return held
 
 
-def _numbers(column: NDArray[Any], field: str) -> NDArray[Any]:
+def _numbers(column: NDArray[Any], where: Where) -> NDArray[Any]:
     """A column of numbers; a value that is missing is NaN, which the data check finds."""
     if column.ndim != 1:
-        raise InputError(f"{field} = an array a row: must be the only feature column, or numbers")
+        raise InputError(f"{where(0)} = an array a row: must be the only feature column, or numbers")
     if column.dtype.kind in "biuf":
         return column
+    if not len(column):
+        return np.zeros(0)
     if column.dtype.kind == "O":
-        column = np.array([np.nan if _is_missing(value) else value for value in column], dtype=object)
+        column = np.array([np.nan if is_missing(value) else value for value in column], dtype=object)
         if all(isinstance(value, int | float | np.number | np.bool_) for value in column):
             return column.astype(np.float64)
-    odd = next((value for value in column.tolist() if not isinstance(value, int | float)), column.dtype)
+    row = _first_odd(column.tolist())
     raise InputError(
-        f"{field} = {str(odd)[:40]!r}: must be numbers; encode it the same way for all clients, or leave it out of features"
+        f"{where(row)} = {str(column[row])[:40]!r}: must be numbers; mend it, encode the column the same way for all "
+        "clients, or leave it out of features"
     )
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
+def _first_odd(values: list[Any]) -> int:
+    """The row of the first value that is no number and is not written like one; else of the first that is text."""
+    text = [row for row, value in enumerate(values) if not isinstance(value, int | float | np.number)]
+    return next((row for row in text if not _reads_as_number(values[row])), text[0] if text else 0)
+
+
+def _reads_as_number(value: Any) -> bool:
+    if isinstance(value, str) and value.strip().lower() in MISSING:
+        return True
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -62,5 +62,6 @@ def _seen(text: str) -> str:
 
 
 def _write(path: Path, content: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content.encode("utf-8", "surrogatepass"))
     return path

@@ -90,7 +90,7 @@ def read_samples(path: Path, told: Samples) -> np.ndarray:
             raise DataError(f"{path}: cannot be read as an array: {why(error)}") from error
     from flockwise.data.table_files import ENDINGS, read_table
 
-    if path.suffix not in ENDINGS:
+    if path.suffix.lower() not in ENDINGS:
         raise DataError(f"{path}: must end in .npy, {' or '.join(ENDINGS)}")
     return _from_table(read_table(path), path, told)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from flockwise.data import Federation
 from flockwise.engine import Engine, Opener
-from flockwise.errors import RunError
+from flockwise.errors import ConfigError, RunError
 from flockwise.messages import Event
 from flockwise.runs.assembly import Brought, Parts, assemble
 from flockwise.runs.driving import Callback, ended, kept_by_clients, loop_of, policy_of, told_clients
@@ -46,6 +46,11 @@ def resume(
     directory = Path(found.environment.get("directory", "."))
     config = config_of_run(found, directory)
     goal = rounds or found.goal or config.rounds
+    if rounds is not None and rounds < (last := int(max(found.rounds, default=0))):
+        raise ConfigError(
+            f"rounds = {rounds}: must be at least {last}, the round that {path} has come to; for another way from an "
+            f"earlier round: flockwise fork {path} --at ROUND"
+        )
     config = config.model_copy(update={"rounds": goal})
     if workers is not None:
         config = config.model_copy(update={"engine": config.engine.model_copy(update={"workers": workers})})

@@ -1,5 +1,6 @@
 """A trained model as a file for other programs, with a card that says what it is."""
 
+import io
 import json
 import warnings
 from collections.abc import Callable
@@ -30,6 +31,7 @@ def save(
     target = Path(path)
     if target.suffix not in FORMATS:
         raise InputError(f"path = {str(path)!r}: must end in {', '.join(FORMATS)}")
+    target.parent.mkdir(parents=True, exist_ok=True)
     FORMATS[target.suffix](run, model.eval(), target, which)
     card = card_of(run, which, client, flock, at)
     told = {".md": markdown(card), ".json": json.dumps(card, indent=2, allow_nan=False)}
@@ -41,10 +43,11 @@ def save(
 
 def _safetensors(run: Run, model: nn.Module, target: Path, which: str) -> None:
     """Any language reads it, and nothing can hide in it."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save as as_bytes
 
     about = {"format": "pt", "flockwise": which, "run": run.path.name}
-    save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, target, about)
+    tensors = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
+    write_atomically(target, as_bytes(tensors, about))
 
 
 def _torchscript(run: Run, model: nn.Module, target: Path, which: str) -> None:
@@ -62,9 +65,11 @@ def _torchscript(run: Run, model: nn.Module, target: Path, which: str) -> None:
                 raise InputError(
                     f"path = {str(target)!r}: this model does other things for other samples; save it as .safetensors"
                 )
-            torch.jit.save(traced, str(target))
+            program = io.BytesIO()
+            torch.jit.save(traced, program)
         except (RuntimeError, TypeError, ValueError) as error:
             raise _cannot(target, "TorchScript", error) from error
+    write_atomically(target, program.getvalue())
 
 
 def _onnx(run: Run, model: nn.Module, target: Path, which: str) -> None:

@@ -43,8 +43,8 @@ def check_data(task: Task, dataset: Dataset) -> None:
         )
     if task.name == "regression" and kind != "f":
         raise ConfigError(
-            f"task.name = 'regression': learns numbers, but {dataset.name} has classes; bring them with "
-            "Federation.from_arrays(..., labels='numbers')"
+            f"task.name = 'regression': learns numbers, but {dataset.name} has classes; a folder needs "
+            "data.labels = \"numbers\", data in Python Federation.from_arrays(..., labels='numbers')"
         )
     if task.name == "multi-label" and (
         steps != 2 or dataset.y.min(initial=0) < 0 or dataset.y.max(initial=0) > 1

@@ -27,9 +27,12 @@ def write_atomically(
     # A name nobody can guess: what lies there already may be another's file, or point to one.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     step("before write")
-    handle = os.open(
-        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600 if private else 0o666
-    )
+    try:
+        handle = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600 if private else 0o666
+        )
+    except OSError as error:  # told by the name that somebody knows
+        raise OSError(error.errno, error.strerror, str(path)) from error
     try:
         with open(handle, "wb") as file:
             half = len(content) // 2 if isinstance(content, bytes) else 0
