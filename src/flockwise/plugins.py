@@ -1,7 +1,10 @@
 """Finding a piece by name: built in, from an installed package's entry point, or `module:name`."""
 
+import hashlib
 import importlib
+import re
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -12,6 +15,11 @@ from types import ModuleType
 from typing import Any
 
 from flockwise.errors import FlockwiseError, PluginError
+
+_OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")  # module:name
+_READ: dict[
+    Path, str
+] = {}  # digests of files as they were when this Python imported them: that is the code that runs
 
 
 def find(kind: str, name: str, builtin: Mapping[str, Any], directory: Path | None = None) -> Any:
@@ -42,6 +50,40 @@ def running(piece: str) -> Iterator[None]:
         raise PluginError(f"{piece}: raised {type(error).__name__}: {told[:300]}") from error
 
 
+def own_digests(content: Any, directory: Path | None = None) -> dict[str, str]:
+    """A digest of the file of every user's own `module:name` in some content, by module, once they have been found."""
+    return {module: _read_digest(path) for module, path in sorted(own_files(content, directory).items())}
+
+
+def own_files(content: Any, directory: Path | None = None) -> dict[str, Path]:
+    """The files of every user's own `module:name` in some content, by module; without those that have no file."""
+    if isinstance(content, Mapping):
+        return own_files(list(content.values()), directory)
+    if isinstance(content, list | tuple):
+        return {module: path for part in content for module, path in own_files(part, directory).items()}
+    if not isinstance(content, str) or not _OWN.fullmatch(content):
+        return {}
+    module = content.partition(":")[0]
+    if module.partition(".")[0] in (
+        "flockwise",
+        "__main__",
+    ):  # its release is on record; another program's is another
+        return {}
+    path = _beside(module, directory.resolve()) if directory else None
+    if path is None:
+        path = Path(getattr(sys.modules.get(module), "__file__", None) or "")
+    return {module: path} if path.is_file() else {}
+
+
+def _read_digest(path: Path) -> str:
+    now = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    if _READ.setdefault(path, now) != now:
+        warnings.warn(
+            f"{path}: changed since this Python imported it; start Python again to run it", stacklevel=2
+        )
+    return _READ[path]
+
+
 def nearest(name: str, known: list[str]) -> str:
     """The hint that follows an unknown name."""
     close = get_close_matches(name, known, n=1, cutoff=0.5)
@@ -52,10 +94,8 @@ def _module(name: str, folder: Path | None) -> ModuleType:
     if folder and str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # also for what the module itself imports
     module = importlib.import_module(name)
-    if folder is None:
-        return module
-    beside = folder.joinpath(*name.split(".")).with_suffix(".py")
-    if not beside.is_file() or Path(module.__file__ or "").resolve() == beside:
+    beside = _beside(name, folder) if folder else None
+    if beside is None or Path(module.__file__ or "").resolve() == beside:
         return module
     # Another config's folder has a module of the same name: this one goes by its path.
     unique = f"{name} in {folder}"
@@ -69,6 +109,12 @@ def _module(name: str, folder: Path | None) -> ModuleType:
             del sys.modules[unique]
             raise
     return sys.modules[unique]
+
+
+def _beside(name: str, folder: Path) -> Path | None:
+    """The file of a module that lies in a folder."""
+    path = folder.joinpath(*name.split(".")).with_suffix(".py")
+    return path if path.is_file() else None
 
 
 def _imported(kind: str, name: str, directory: Path | None) -> Any:
