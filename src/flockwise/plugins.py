@@ -4,8 +4,10 @@ import hashlib
 import importlib
 import re
 import sys
+import sysconfig
+import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.metadata import entry_points
@@ -39,15 +41,36 @@ def find(kind: str, name: str, builtin: Mapping[str, Any], directory: Path | Non
 
 
 @contextmanager
-def running(piece: str) -> Iterator[None]:
-    """While a user's own piece runs: whatever it raises becomes one line that names the piece."""
+def running(piece: str, function: Callable[..., Any] | None = None) -> Iterator[None]:
+    """While a user's own piece runs: whatever it raises becomes one line that names the piece, the file and the line.
+
+    `function` is what is called, for errors of the call itself: it takes other arguments than it is given.
+    """
     try:
         yield
     except FlockwiseError:
         raise
     except Exception as error:
-        told = (str(error).splitlines() or [""])[0]
-        raise PluginError(f"{piece}: raised {type(error).__name__}: {told[:300]}") from error
+        raise PluginError(f"{piece}: raised {_told(error, function)}") from error
+
+
+def _told(error: BaseException, function: Callable[..., Any] | None = None) -> str:
+    """An error in one line, with where in the user's own code it arose."""
+    words = getattr(error, "msg", "") if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {(words.splitlines() or [''])[0][:300]}{_place(error, function)}"
+
+
+def _place(error: BaseException, function: Callable[..., Any] | None) -> str:
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({error.filename}:{error.lineno})"
+    others = (str(Path(__file__).parent), sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), "<")
+    mine = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(others)
+    ]
+    if mine:
+        return f" ({mine[-1].filename}:{mine[-1].lineno})"
+    code = getattr(getattr(function, "function", function), "__code__", None)
+    return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
 
 
 def own_digests(content: Any, directory: Path | None = None) -> dict[str, str]:
@@ -121,8 +144,10 @@ def _imported(kind: str, name: str, directory: Path | None) -> Any:
     module_name, _, attribute = name.partition(":")
     try:
         module = _module(module_name, directory.resolve() if directory else None)
-    except (ImportError, ValueError, TypeError) as error:  # the last two: no name of a module
-        raise PluginError(f"{kind}: cannot import {module_name!r} for {name!r}: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever a file does when it is read
+        missing = isinstance(error, ModuleNotFoundError) and error.name == module_name
+        told = str(error) if missing else _told(error)
+        raise PluginError(f"{kind}: cannot import {module_name!r} for {name!r}: {told}") from error
     if not hasattr(module, attribute):
         public = [n for n in vars(module) if not n.startswith("_")]
         raise PluginError(f"{kind}: {module_name!r} has no {attribute!r}; {nearest(attribute, public)}")

@@ -156,7 +156,7 @@ def _resolved(cell: Cell, seed: int, directory: Path | None) -> Cell:
         known = {**cell.labels, "scale": cell.scale}
         fork = next((fork for fork in cell.spec.forks() if _meant(fork.where, known)), None)
         return _forked(whole, fork, directory) if fork else whole
-    except FlockwiseError as error:
+    except FlockwiseError as error:  # also of a user's own piece that cannot be imported or put together
         return replace(cell, seed=seed, content=content, error=str(error))
 
 
