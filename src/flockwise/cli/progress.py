@@ -119,7 +119,7 @@ class Watch:
         from flockwise.store import open_run
 
         # notes of round 0 are about the config, and told before anything is built
-        kinds = ("data",) if progress.round == 1 else ("data", "note")
+        kinds = ("data", "edited") if progress.round == 1 else ("data", "edited", "note")
         told = [event for event in open_run(progress.path).events if event.round == progress.round - 1]
         found = [event for event in told if event.kind in kinds]
         for event in found[:MOST_DATA]:

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +41,24 @@ def resolve(config: Config, directory: Path | None) -> Config:
         _faults,
         _evaluation,
     ):
+        section = step.__name__.strip("_")
         try:
-            config = step(config, directory)
+            with _own_piece(config, section):
+                config = step(config, directory)
         except PluginError as error:
-            faults.append(f"{step.__name__.strip('_')}.name: {error}")
+            told = str(error)
+            faults.append(told if told.startswith(f"{section}.name") else f"{section}.name: {told}")
         except ConfigError as error:
             faults.append(str(error))
     if faults:
         raise ConfigError("\n".join(dict.fromkeys("\n".join(faults).splitlines())))
     return config
+
+
+def _own_piece(config: Config, section: str) -> AbstractContextManager[None]:
+    """While a section is checked: what a user's own piece in it raises is told in a line, with its file."""
+    named = getattr(getattr(config, section, None), "name", "")
+    return plugins.running(f"{section}.name = {named!r}") if ":" in str(named) else nullcontext()
 
 
 def rule_of(config: Config, directory: Path | None) -> Rule:

@@ -24,8 +24,9 @@ PATIENCE = 10.0  # seconds that a command or a webhook has
 MOST_WAITING = 1000
 ENDS = ("finished", "stopped", "failed")  # not events of a round, but of the run
 KINDS = (
-    "alarm", "alike", "away", "confirmed", "continued", "damaged", "data", "dropout", "failed", "finished", "flocks",
-    "forgotten", "heard", "joined", "judged", "late", "left", "legacy", "moved", "note", "own", "placed", "quarantine",
+    "alarm", "alike", "away", "confirmed", "continued", "damaged", "data", "dropout", "edited", "failed", "finished",
+    "flocks", "forgotten", "heard", "joined", "judged", "late", "left", "legacy", "moved", "note", "own", "placed",
+    "quarantine",
     "refused", "rejected", "released", "retry", "returned", "rollback", "silent", "skipped", "split", "stopped",
     "trainer", "turned", "unchosen", "unmeasured",
 )  # fmt: skip

@@ -175,11 +175,14 @@ def make_adversary(
     if attack is None:
         found: Callable[..., Any] = plugins.find("attacks", config.attack.name, ATTACKS, directory)
         try:
-            attack = found(**config.attack.parameters)
-        except (InputError, TypeError, ValueError) as error:
+            with plugins.running(f"attack.name = {config.attack.name!r}", found):
+                attack = found(**config.attack.parameters)
+        except InputError as error:
+            raise ConfigError(f"attack.{error}") from error
+        if not isinstance(attack, Attack):
             raise ConfigError(
-                f"attack.{error}" if isinstance(error, InputError) else f"attack: {error}"
-            ) from error
+                f"attack.name = {config.attack.name!r}: made a {type(attack).__name__}, not an UpdateAttack or a DataAttack"
+            )
     section = config.aggregation
     knowledge = {"f": section.attackers, **section.parameters}
     chosen = choose_attackers(config, clients)

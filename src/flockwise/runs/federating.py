@@ -22,6 +22,7 @@ from flockwise.data.scenario import drifted, set_root_aside
 from flockwise.engine.client_work import ClientWork, WorkSource
 from flockwise.errors import ConfigError, InputError
 from flockwise.models import MODELS, build
+from flockwise.registry import OWN
 from flockwise.rng import derived_seed, generator
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.recipes import recipe_of
@@ -106,9 +107,14 @@ def make_federation(config: Config, directory: Path | None, data: Path | None) -
     if config.split.clients is not None:
         arguments["clients"] = config.split.clients
     try:
-        federation: Federation = split(dataset, **arguments)
+        with plugins.running(f"split.name = {config.split.name!r}", split):
+            federation: Federation = split(dataset, **arguments)
     except InputError as error:
         raise ConfigError(f"split.{error}") from error
+    if not isinstance(federation, Federation):
+        raise ConfigError(
+            f"split.name = {config.split.name!r}: made a {type(federation).__name__}, not a flockwise.Federation"
+        )
     wanted = config.split.clients
     if wanted is not None and federation.clients != wanted:
         raise ConfigError(
@@ -131,7 +137,8 @@ def _dataset(config: Config, where: Path | None, directory: Path | None) -> Data
         return load(name, where)
     read = plugins.find("datasets", name, NAMED_DATA, directory)
     beside = {"beside": directory} if name in NAMED_DATA else {}
-    made = read(**config.data.parameters, **beside)
+    with plugins.running(f"data.name = {name!r}", read):
+        made = read(**config.data.parameters, **beside)
     if not isinstance(made, Dataset):
         raise ConfigError(f"data.name = {name!r}: made a {type(made).__name__}, not a flockwise.data.Dataset")
     return made
@@ -160,7 +167,8 @@ def model_factory(
             options["weights"] = str((directory or Path()) / options["weights"])
         return lambda seed: build(config.model.name, image, classes, seed, **options)
     found = plugins.find("models", config.model.name, MODELS, directory)
-    return lambda seed: _seeded(partial(found, **config.model.parameters), (image, classes), seed)
+    make = partial(found, **config.model.parameters)
+    return lambda seed: _seeded(make, (image, classes), seed, config.model.name)
 
 
 def _as_image(shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -182,10 +190,13 @@ def _takes_two(function: Callable[..., Any]) -> bool:
     )
 
 
-def _seeded(function: Callable[..., Any], arguments: tuple[Any, ...], seed: int) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):
+def _seeded(
+    function: Callable[..., Any], arguments: tuple[Any, ...], seed: int, name: str = OWN
+) -> nn.Module:
+    called = function.func if isinstance(function, partial) else function
+    with torch.random.fork_rng(devices=[]), plugins.running(f"model.name = {name!r}", called):
         torch.default_generator.manual_seed(seed)
         module = function(*arguments)
     if not isinstance(module, nn.Module):
-        raise ConfigError(f"model.name: made a {type(module).__name__}, not a torch.nn.Module")
+        raise ConfigError(f"model.name = {name!r}: made a {type(module).__name__}, not a torch.nn.Module")
     return module

@@ -12,6 +12,8 @@ import numpy as np
 from flockwise import __version__
 from flockwise.config import Config
 from flockwise.data import Federation
+from flockwise.messages import Event
+from flockwise.plugins import own_digests, own_files
 from flockwise.runs.same_data import data_marks
 from flockwise.runs.sample_shape import samples_told
 
@@ -30,11 +32,29 @@ def environment(config: Config, directory: Path) -> dict[str, Any]:
     """What the run was made with."""
     import torch
 
+    pieces = own_digests(config.written(), directory)
     return {
         "flockwise": __version__, "python": platform.python_version(), "numpy": np.__version__,
         "torch": torch.__version__, "machine": platform.machine(), "system": platform.system(),
         "cores": os.cpu_count(), "seed": config.seed, "command": sys.argv, "directory": str(directory.resolve()),
+        **({"pieces": pieces} if pieces else {}),
     }  # fmt: skip
+
+
+def edited_pieces(before: dict[str, Any], config: Config, directory: Path) -> list[Event]:
+    """A word on each of the user's own pieces whose file is another than when the run was made."""
+    known = before.get("pieces")
+    content = config.written()
+    files, marks = own_files(content, directory), own_digests(content, directory)
+    return [
+        Event(
+            "edited",
+            f"{files[module]}: was changed since this run was made; rounds from here on are of the file as it is now",
+            detail={"module": module, "before": known[module], "now": mark},
+        )
+        for module, mark in marks.items()
+        if isinstance(known, dict) and known.get(module, mark) != mark
+    ]
 
 
 def about_data(federation: Federation) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from flockwise.messages import Event
 from flockwise.runs.assembly import Brought, Parts, assemble
 from flockwise.runs.driving import Callback, ended, kept_by_clients, loop_of, policy_of, told_clients
 from flockwise.runs.handle import Run, open_run
+from flockwise.runs.provenance import edited_pieces
 from flockwise.runs.recorded_config import config_of_run
 from flockwise.runs.same_data import refuse_other_data
 from flockwise.runs.sample_shape import samples_on_record
@@ -75,6 +76,7 @@ def resume(
             writer.events(newest.round, newest.passed_over)
             writer.about(goal=str(goal))
             writer.events(newest.round, _other_trainer(found, parts))
+            writer.events(newest.round, edited_pieces(found.environment, config, directory))
             told_clients(writer, parts)
             parts.engine.restore(kept_by_clients(newest.arrays))
             loop_of(config, parts, writer, on_round, stop).run(goal)

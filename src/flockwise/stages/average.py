@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from flockwise.aggregation import Rule
+from flockwise.aggregation import Rule, RulePiece
+from flockwise.aggregation.rule import as_bound
 from flockwise.errors import ConfigError
 from flockwise.stages.batch import Batch, believed
 from flockwise.stages.evidence import LatestModels
@@ -33,6 +34,7 @@ class RuleMemory(dict[str, np.ndarray]):
         return {name.removeprefix(start): array.copy() for name, array in mine.items()}
 
 
+AnyRule = Rule | RulePiece | Callable[..., Any]  # with options, without, or a function of the user's own
 _ONCE: dict[str, Any] = {"spends": [REPLIES], "relabels": False}  # replies move the models, and once
 _RULE = Slot("rule", RuleMemory, brief=True)  # rules may remember clients by their numbers
 
@@ -42,8 +44,9 @@ def moved(model: Vector, update: Vector) -> Vector:
     return (model.astype(np.float64) + update).astype(np.float32)
 
 
-def average(rule: Rule) -> Stage:
+def average(rule: AnyRule) -> Stage:
     """The rule inside each flock, on its members' updates; a flock nobody answered for keeps its model bit for bit."""
+    rule = as_bound(rule)
 
     def run(round: Round) -> Round:
         models, labels = round.state.models.copy(), round.state.labels[round.replies.clients]
@@ -69,13 +72,14 @@ restart_from_sent = stage(
 )
 
 
-def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait: bool = True) -> Stage:
+def average_groups(rule: AnyRule, weights: Literal["equal", "size"] = "equal", wait: bool = True) -> Stage:
     """The rule inside each group, then one global model from the mean of the groups (Mini-FL).
 
     `weights`: "equal" for each group (what fits the published numbers) or by "size".
     With `wait` the model does not move until groups are known. Clients without a group count with the largest one:
     a group of their own would give whoever hides the feature the weight of a group.
     """
+    rule = as_bound(rule)
 
     def run(round: Round) -> Round:
         state, batch = round.state, round.replies
@@ -97,12 +101,13 @@ def average_groups(rule: Rule, weights: Literal["equal", "size"] = "equal", wait
 
 
 def average_known(
-    rule: Rule, latest: LatestModels, weights: Callable[[Round, Clients], Weights] | None = None
+    rule: AnyRule, latest: LatestModels, weights: Callable[[Round, Clients], Weights] | None = None
 ) -> Stage:
     """The rule on the newest models of all known members, also those not heard this round (communities, eq. 1).
 
     All count the same, or as `weights` says.
     """
+    rule = as_bound(rule)
     for asked, name in (("root", "root set"), ("memory", "memory")):
         if asked in rule.wants:
             raise ConfigError(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from flockwise.errors import PluginError
 from flockwise.plugins import find
 from flockwise.registry import config_name
 from flockwise.stages.method import Method
@@ -14,6 +15,10 @@ def as_strategy(function: Callable[..., Method], name: str | None = None) -> Str
     """A strategy made of any keyword function that returns a Method."""
     if isinstance(function, Strategy):
         return function
+    if not callable(function):
+        raise PluginError(
+            f"strategy.name = {name!r}: is a {type(function).__name__}, must be a function that returns a Method"
+        )
     summary = (function.__doc__ or "a strategy of your own").strip().splitlines()[0]
     return Strategy(name or config_name(function), summary, function, GIVEN)
 

@@ -9,6 +9,7 @@ from flockwise.aggregation import Rule, mean
 from flockwise.aggregation.rule import as_bound
 from flockwise.errors import ConfigError, InputError, PluginError
 from flockwise.options import ignored, shown, written
+from flockwise.plugins import running
 from flockwise.registry import OWN, Piece, Registry, config_name, sayable
 from flockwise.stages.method import Method
 
@@ -42,11 +43,14 @@ class Strategy(Piece, Generic[Options]):
         for name, why in self.ignored(values).items():
             raise ConfigError(f"strategy.{name} = {shown(values[name])}: {why}")
         try:
-            method = self.function(**rule, **values)
+            with running(f"strategy.name = {self.name!r}", self.function):
+                method = self.function(**rule, **values)
         except InputError as error:
             raise ConfigError(f"strategy.{error}") from error
         if not isinstance(method, Method):
-            raise PluginError(f"strategy {self.name!r}: returned {type(method).__name__}, must be a Method")
+            raise PluginError(
+                f"strategy.name = {self.name!r}: returned {type(method).__name__}, must be a Method"
+            )
         own = any(not sayable(value) for value in values.values())
         told = {name: written(value) if sayable(value) else shown(value) for name, value in values.items()}
         return replace(method, name=OWN if own else self.name, options={**told, **rule})

@@ -10,6 +10,7 @@ from typing import Any
 from flockwise.config import Config, parse_config
 from flockwise.config.reading import with_settings
 from flockwise.errors import ConfigError, FlockwiseError
+from flockwise.plugins import own_digests
 from flockwise.studies.file import Axis, Fork, RoundOf, Settings, StudyFile, Table, Where
 
 _ROUND = re.compile(r"^\s*([A-Za-z_][\w.]*)\s*(?:([+-])\s*(\d+))?\s*$")
@@ -21,6 +22,7 @@ class Beginning:
 
     content: Settings
     at: int
+    pieces: Mapping[str, str] = field(default_factory=dict)  # as of a cell
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,9 @@ class Cell:
     settled: int | None = None
     error: str = ""
     tuned: Mapping[str, Any] = field(default_factory=dict)  # what a search chose, or tries
+    pieces: Mapping[str, str] = field(
+        default_factory=dict
+    )  # module: digest of the file, of users' own pieces
     spec: Table = field(default_factory=Table, repr=False, compare=False)
 
     def round(self, of: RoundOf | None) -> int | None:
@@ -142,16 +147,22 @@ def with_tuned(cell: Cell, tuned: Mapping[str, Any], directory: Path | None) -> 
 
 def _resolved(cell: Cell, seed: int, directory: Path | None) -> Cell:
     if cell.spec.compute:
-        return replace(cell, seed=seed)
+        return replace(cell, seed=seed, pieces=own_digests(_read_by(cell.spec), directory))
     content = {**cell.content, "seed": seed}
     try:
         config = parse_config(content, directory=directory)
-        whole = replace(cell, seed=seed, content=content, config=config)
+        pieces = own_digests([config.written(), _read_by(cell.spec)], directory)
+        whole = replace(cell, seed=seed, content=content, config=config, pieces=pieces)
         known = {**cell.labels, "scale": cell.scale}
         fork = next((fork for fork in cell.spec.forks() if _meant(fork.where, known)), None)
         return _forked(whole, fork, directory) if fork else whole
-    except FlockwiseError as error:
+    except FlockwiseError as error:  # also of a user's own piece that cannot be imported or put together
         return replace(cell, seed=seed, content=content, error=str(error))
+
+
+def _read_by(table: Table) -> list[str | None]:
+    """What a table names that makes its numbers, beside configs."""
+    return [table.compute, table.arrays, *(spec.of for spec in table.numbers.values()), *table.show.numbers]
 
 
 def _forked(cell: Cell, fork: Fork, directory: Path | None) -> Cell:
@@ -160,5 +171,5 @@ def _forked(cell: Cell, fork: Fork, directory: Path | None) -> Cell:
     if at < 1 or at >= cell.config.rounds:
         return cell  # nothing in common, or nothing after it
     before = with_settings(cell.content, fork.before)
-    parse_config(before, directory=directory)
-    return replace(cell, beginning=Beginning(before, at), settled=cell.round(fork.settled))
+    pieces = own_digests(parse_config(before, directory=directory).written(), directory)
+    return replace(cell, beginning=Beginning(before, at, pieces), settled=cell.round(fork.settled))

@@ -50,6 +50,7 @@ class Result:
     twin: str = ""  # the cell whose run this is too, because the two must be the same
     decided: str = ""  # what the cell's state was when it was settled, as a digest
     tuned: dict[str, Any] = field(default_factory=dict)  # settings that a fair search chose
+    pieces: dict[str, str] = field(default_factory=dict)  # module: digest of the file, of users' own pieces
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
@@ -82,7 +83,8 @@ def cell_digest(cell: Cell) -> str:
         if cell.config
         else {"compute": cell.spec.compute, **cell.labels, "seed": cell.seed}
     )
-    return digest([content, cell.beginning.at if cell.beginning else None])
+    known = [content, cell.beginning.at if cell.beginning else None]
+    return digest([*known, dict(cell.pieces)] if cell.pieces else known)
 
 
 def stands(result: Result, cell: Cell, directory: Path | None = None) -> bool:
@@ -93,6 +95,8 @@ def stands(result: Result, cell: Cell, directory: Path | None = None) -> bool:
     at = cell.beginning.at if cell.beginning else None
     if result.error or result.forked_at != at or result.tuned != dict(cell.tuned):
         return False
+    if not same_pieces(result, cell):
+        return False
     if cell.config is None:
         return not result.config and bool(cell.spec.compute)
     if telling(result.config) == telling(cell.config):
@@ -101,6 +105,11 @@ def stands(result: Result, cell: Cell, directory: Path | None = None) -> bool:
         return telling(parse_config(result.config, directory=directory)) == telling(cell.config)
     except FlockwiseError:
         return False
+
+
+def same_pieces(result: Result, cell: Cell) -> bool:
+    """Whether a user's own pieces are as they were; of those that a result does not tell of, nothing is known."""
+    return all(result.pieces.get(module, mark) == mark for module, mark in cell.pieces.items())
 
 
 def current(results: Iterable[Result], cells: Iterable[Cell], directory: Path | None = None) -> list[Result]:

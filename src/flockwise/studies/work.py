@@ -24,7 +24,15 @@ from flockwise.runs.whereabouts import sets_for
 from flockwise.studies.cells import Beginning, Cell
 from flockwise.studies.finished import Finished, own_reader
 from flockwise.studies.reading import kept_curves, measured
-from flockwise.studies.results import Result, cell_digest, digest, results_in, telling, write_result
+from flockwise.studies.results import (
+    Result,
+    cell_digest,
+    digest,
+    results_in,
+    same_pieces,
+    telling,
+    write_result,
+)
 from flockwise.studies.surroundings import surroundings
 
 _FIXED = ("seed", "data", "split", "model")  # what a fork may not change
@@ -208,7 +216,12 @@ def _twin(folder: Path, cell: Cell, decided: str) -> Result | None:
     at = cell.beginning.at if cell.beginning else None
     for found in results_in(folder):
         same = (found.table, found.scale, found.seed, found.forked_at, found.decided)
-        if same == (cell.table, cell.scale, cell.seed, at, decided) and not found.twin and not found.error:
+        if (
+            same == (cell.table, cell.scale, cell.seed, at, decided)
+            and not found.twin
+            and not found.error
+            and same_pieces(found, cell)
+        ):
             return found
     return None
 
@@ -247,7 +260,7 @@ def blank(cell: Cell, bench: Bench) -> Result:
     at = cell.beginning.at if cell.beginning else None
     return Result(
         bench.study, cell.table, cell.name, cell.seed, cell.scale, dict(cell.labels), config, at,
-        command=bench.command, tuned=dict(cell.tuned), **surroundings(bench.workers),
+        command=bench.command, tuned=dict(cell.tuned), pieces=dict(cell.pieces), **surroundings(bench.workers),
     )  # fmt: skip
 
 
@@ -284,7 +297,8 @@ def _ats(unit: list[Cell], beginning: Beginning) -> list[int]:
 
 def _beginning_name(beginning: Beginning) -> str:
     """The same for beginnings that differ only in how far they go."""
-    return digest({key: part for key, part in telling(beginning.content).items() if key != "rounds"})
+    content = {key: part for key, part in telling(beginning.content).items() if key != "rounds"}
+    return digest([content, dict(beginning.pieces)] if beginning.pieces else content)
 
 
 def _beginning_path(unit: list[Cell], beginning: Beginning, bench: Bench) -> Path:
