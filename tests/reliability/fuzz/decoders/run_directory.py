@@ -20,15 +20,21 @@ from flockwise.store.files import digest
 from flockwise.store.requests import apply_requests, pending
 from flockwise.store.schema import COLUMNS
 from tests.reliability.fuzz.one_look import OneLook
+from tests.reliability.fuzz.putting import put
 from tests.reliability.fuzz.target import decoder
 from tests.reliability.made import make
 
 
 @cache
 def whole() -> dict[str, bytes]:
-    """The files of a small run."""
+    """The files of a small run, its database in small pages: fewer bytes in which nothing is."""
     with tempfile.TemporaryDirectory() as folder:
-        path = make(Path(folder) / "run", rounds=2)
+        path = make(Path(folder) / "run", rounds=2, clients=2)
+        with contextlib.closing(sqlite3.connect(path / "run.sqlite", isolation_level=None)) as database:
+            (before,) = database.execute("PRAGMA journal_mode").fetchone()
+            for statement in ("PRAGMA journal_mode = DELETE", "PRAGMA page_size = 512", "VACUUM"):
+                database.execute(statement)
+            database.execute(f"PRAGMA journal_mode = {before}")
         names = ("config.toml", "environment.json", "run.sqlite")
         return {name: (path / name).read_bytes() for name in names}
 
@@ -44,7 +50,7 @@ def placed(folder: Path, **files: bytes) -> Path:
         if there.get(name) != content:
             if name == "run.sqlite":
                 LOOK.forget()
-            (folder / name).write_bytes(content)
+            put(folder / name, content)
             there[name] = content
     return folder
 
@@ -91,7 +97,8 @@ class Cells:
 
     def __init__(self, path: Path) -> None:
         self.database = sqlite3.connect(path / "run.sqlite", isolation_level=None)
-        self.database.execute("PRAGMA synchronous = OFF")
+        for setting in ("synchronous = OFF", "journal_mode = MEMORY"):
+            self.database.execute(f"PRAGMA {setting}")
         self.rows = {table: self.database.execute(f"SELECT * FROM {table}").fetchall() for table in COLUMNS}
         self.changed = ""
 
@@ -171,8 +178,7 @@ def states() -> list[bytes]:
 @decoder("checkpoint", states)
 def _(data: bytes, folder: Path) -> object:
     """As somebody would make one who can also write the digest beside it."""
-    path = folder / "round-000003.safetensors"
-    path.write_bytes(data)
+    path = put(folder / "round-000003.safetensors", data)
     return state_of(read_checkpoint(path, digest(data)), path)
 
 
@@ -206,8 +212,9 @@ def wishes() -> list[bytes]:
 @decoder("request to a run", wishes, quick=300)
 def _(data: bytes, folder: Path) -> object:
     path = placed(folder)
-    (path / "requests").mkdir(exist_ok=True)
-    (path / "requests" / "1.json").write_bytes(data)
+    if not (path / "requests").exists():
+        (path / "requests").mkdir()
+    put(path / "requests" / "1.json", data)
     with LOOK.shared():
         return pending(path), apply_requests(path, _Nobody())  # type: ignore[arg-type]
 
