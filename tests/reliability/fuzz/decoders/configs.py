@@ -1,8 +1,12 @@
 """Configs, overrides, files of studies and what they leave behind."""
 
 import json
+from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
+from unittest import mock
 
+from flockwise import plugins
 from flockwise.config import load_config, parse_config
 from flockwise.config.template import template
 from flockwise.scoring import read_scoring
@@ -14,6 +18,14 @@ from tests.reliability.fuzz.putting import put
 from tests.reliability.fuzz.target import decoder
 
 ROOT = Path(__file__).parents[4]
+
+
+_points = cache(plugins.entry_points)
+
+
+def installed() -> AbstractContextManager[object]:
+    """Which packages are installed is looked up once: it takes longer than to read a config."""
+    return mock.patch.object(plugins, "entry_points", _points)
 
 
 def configs() -> list[bytes]:
@@ -33,7 +45,8 @@ def _said(text: str) -> bytes:
 
 @decoder("config", configs, lines=True, quick=300)
 def _(data: bytes, folder: Path) -> object:
-    return load_config(put(folder / "config.toml", data))
+    with installed():
+        return load_config(put(folder / "config.toml", data))
 
 
 def overrides() -> list[bytes]:
@@ -46,7 +59,8 @@ def overrides() -> list[bytes]:
 
 @decoder("override on the command line", overrides, lines=True, quick=300)
 def _(data: bytes, folder: Path) -> object:
-    return parse_config({}, data.decode("utf-8", "surrogateescape").split("\n"), directory=folder)
+    with installed():
+        return parse_config({}, data.decode("utf-8", "surrogateescape").split("\n"), directory=folder)
 
 
 def studies() -> list[bytes]:
