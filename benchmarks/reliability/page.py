@@ -90,6 +90,9 @@ def _short(row: dict[str, Any], found: dict[str, Any] | None) -> bool:
 
 def _asked(row: dict[str, Any], found: dict[str, Any] | None) -> str:
     told = [row["asks"]] if "asks" in row else []
+    tried = _counted({"by": row["counts"]}, found) if "counts" in row else None
+    if tried is not None:
+        told[0] += f": {tried:,} tried"
     for asked in row.get("asked", ()):
         counted = _counted(asked, found)
         if counted is None:
