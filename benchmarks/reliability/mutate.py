@@ -104,7 +104,7 @@ class Trying:
         if clean != "survived":
             raise SystemExit(f"{self.path}: the tests fail without any mutant: {costs}")
         items.sort(key=lambda item: costs.get(item.nodeid, 0.0))  # what is quick first
-        limit = 5 + int(5 * sum(costs.values()))  # seconds of the processor: what takes longer hangs, and is noticed
+        limit = 5 + int(5 * sum(costs.values()))  # seconds of the processor; what takes longer hangs
         done = read_kept(self.kept)
         order = generator(0, f"mutants of {self.path.stem}").permutation(len(self.all)).tolist()
         KEPT.mkdir(parents=True, exist_ok=True)
