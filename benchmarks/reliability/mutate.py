@@ -46,7 +46,7 @@ TESTS = {
     "gram": [f"{KERNELS}combine.py", PAIRS, f"{RULES}krum_family.py"],
     "absolute": [PAIRS],
     "parallel": [f"{KERNELS}parallel.py"],
-    "calls": [COMPILED],
+    "calls": [COMPILED, f"{KERNELS}fold.py", PAIRS],
     "loading": [COMPILED],
     "fold": [f"{KERNELS}fold.py"],
     "stored": [f"{KERNELS}stored.py"],

@@ -7,7 +7,7 @@ from flockwise import aggregation
 from flockwise.errors import InputError
 from flockwise.kernels import native, set_threads
 from flockwise.kernels.combine import squared_lengths
-from flockwise.kernels.native import loading
+from flockwise.kernels.native import calls, loading
 from flockwise.native import load_library
 from flockwise.similarity import cosine, l1, l2
 
@@ -214,8 +214,28 @@ def test_small_inputs_never_compile(monkeypatch):
     l1(rows)
 
 
+def test_what_is_large_enough_is_compiled(monkeypatch):
+    assert SMALLEST == 1 << 21
+    monkeypatch.setattr(loading, "SMALLEST", SMALLEST)
+    assert loading.library(SMALLEST - 1) is None and loading.library(SMALLEST) is not None
+
+
+def test_kernels_that_find_no_memory_leave_it_to_numpy(monkeypatch):
+    class Full:
+        """Whatever is called says that there is no memory."""
+
+        def __getattr__(self, name):
+            return lambda *_: 2
+
+    monkeypatch.setattr(calls, "library", lambda numbers: Full())
+    rows, center = random_rows(12, 5, 30), random_rows(12, 1, 30)[0]
+    assert native.middle_mean(rows, 1) is None and native.closest_mean(rows, np.arange(5), 3) is None
+    assert native.pair_sums("products", rows, center) is None and native.squared_lengths(rows) is None
+
+
 def test_without_a_library_numpy_does_it(monkeypatch):
     rows = random_rows(10, 13, 5003)
+    assert native.status() == "C++"
     compiled_result = aggregation.median(rows)
     monkeypatch.setattr(loading, "_kernels", lambda: (None, "no C++ compiler found"))
     assert native.status() == "NumPy: no C++ compiler found"
