@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from records import COUNTED, LOST, RECORDS, dropout, is_lost
+from records import COUNTED, LOST, RECORDS, dropout, is_lost, kills_made
 from run import ROOT, results, rows
 
 INTRO = """# What is promised, and how often it was tried
@@ -114,6 +114,8 @@ def _line(row: dict[str, Any], count: tuple[int, int], found: dict[str, Any] | N
     if found and is_lost(found):
         when += f", {LOST}"
     how = f"`--rows {row['row']} --times {found['times']}`" if found else ""
+    if not found and row.get("records") == "kills":
+        how, when = kills_made()
     cells = (
         row["row"],
         row["threat"],

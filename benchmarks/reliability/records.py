@@ -78,6 +78,15 @@ def kills() -> tuple[int, int, str]:
     return held, tried, told + head + "\n".join(lines)
 
 
+def kills_made() -> tuple[str, str]:
+    """How the newest trials were made, and when: the date and the commit."""
+    found = [
+        json.loads(file.read_text()) for file in (ROOT / "benchmarks" / "results").glob("flower_kills*.json")
+    ]
+    newest = max((each for each in found if "commit" in each), key=lambda each: str(each["date"]))
+    return f"`{newest['command']}`", f"{newest['date']}, `{newest['commit'][:9]}`"
+
+
 def mutation() -> tuple[int, int, str]:
     """Mutants that were noticed, of those that change anything; by file, what survived, and what changes nothing."""
     newest: dict[str, dict[str, Any]] = {}
