@@ -98,8 +98,10 @@ def test_where_the_system_does_not_tell_whose_cores_they_are_all_are_used(monkey
         assert thread_count() == used
 
 
-def test_as_many_threads_as_the_process_may_use():
+def test_as_many_threads_as_the_process_may_use(monkeypatch):
     assert thread_count() == len(os.sched_getaffinity(0))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 3, 4} if pid == 0 else set())
+    assert thread_count() == 3
 
 
 def test_rules_called_from_several_threads_at_once_agree():
