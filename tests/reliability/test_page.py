@@ -60,6 +60,29 @@ def test_the_page_says_how_many_of_those_asked_for_were_counted() -> None:
     assert _asked(row, {}) == "100 flips, not counted apart" and _short(row, None)
 
 
+def test_a_test_that_was_tried_again_stands_in_place_of_what_it_was() -> None:
+    from standing import standing
+
+    whole = {
+        "cases": {"a.py::test_x": 3, "a.py::test_y": 2}, "failed": ["a.py::test_x[1]", "a.py::test_y"], "measured": {},
+        "total": 5, "passed": 2,
+    }  # fmt: skip
+    again = {"only": "test_x", "cases": {"a.py::test_x": 30}, "failed": [], "measured": {"s": {}}}
+    found = standing([whole, again])
+    assert found is not None and found["failed"] == ["a.py::test_y"] and found["cases"]["a.py::test_x"] == 30
+    assert (
+        (found["passed"], found["total"]) == (30, 32)
+        and found["again"] == [again]
+        and found["measured"] == {"s": {}}
+    )
+    worse = standing([whole, again, {**again, "failed": ["a.py::test_x[2]"]}])
+    assert worse is not None and (worse["passed"], worse["total"]) == (0, 32), (
+        "no case of a test that failed counts"
+    )
+    assert standing([whole, again, whole]) == whole, "all of the row was run again"
+    assert standing([again]) is None and standing([{"total": 5}, again]) == {"total": 5}
+
+
 def test_what_was_measured_is_of_code_in_the_history_or_said_not_to_be() -> None:
     from records import is_lost
 
