@@ -214,12 +214,6 @@ def test_small_inputs_never_compile(monkeypatch):
     l1(rows)
 
 
-def test_what_is_large_enough_is_compiled(monkeypatch):
-    assert SMALLEST == 1 << 21
-    monkeypatch.setattr(loading, "SMALLEST", SMALLEST)
-    assert loading.library(SMALLEST - 1) is None and loading.library(SMALLEST) is not None
-
-
 def test_kernels_that_find_no_memory_leave_it_to_numpy(monkeypatch):
     class Full:
         """Whatever is called says that there is no memory."""
