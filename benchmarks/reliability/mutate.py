@@ -258,17 +258,20 @@ def main() -> int:
             sep="\n",
             flush=True,
         )
+        _write(found[-1])
+    return int(any(each["survived"] for each in found))
+
+
+def _write(found: dict[str, Any]) -> None:
+    """A result for each file, when it is done: a stop loses one at most."""
     made = surroundings(1)
     content = {
-        "score": score(found),
-        "files": found,
-        "command": "python benchmarks/reliability/mutate.py",
+        "score": score([found]), "files": [found], "command": f"python benchmarks/reliability/mutate.py {found['file']!r}",
         **made,
-    }
-    stamp = re.sub(r"\W", "", made["date"])
-    target = HERE / "results" / f"mutants-{stamp}.json"
+    }  # fmt: skip
+    name = re.sub(r"\W+", "_", found["file"])
+    target = HERE / "results" / f"mutants-{re.sub(r'[^0-9TZ]', '', made['date'])}-{name}.json"
     target.write_text(json.dumps(content, indent=1) + "\n")
-    return int(any(each["survived"] for each in found))
 
 
 def score(found: list[dict[str, Any]]) -> str:
