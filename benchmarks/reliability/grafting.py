@@ -18,7 +18,10 @@ def graft(module: ModuleType, tree: ast.Module) -> None:
             continue
         if isinstance(old, type) and isinstance(new, type):
             for part, own in vars(new).items():
-                _functions(vars(old).get(part), own)
+                if part not in vars(old) and isinstance(own, FunctionType):
+                    setattr(old, part, own)  # what a decorator makes, such as ==
+                else:
+                    _functions(vars(old).get(part), own)
         elif not _functions(old, new) and isinstance(
             new, int | float | str | bool | tuple | frozenset | dict
         ):

@@ -41,13 +41,13 @@ TESTS = {
     "order": [f"{KERNELS}order.py"],
     "network": [f"{KERNELS}network.py"],
     "closest": [f"{KERNELS}closest.py"],
-    "columns": [f"{RULES}coordinatewise.py", f"{KERNELS}closest.py"],
+    "columns": [f"{KERNELS}columns.py", f"{RULES}coordinatewise.py", f"{KERNELS}closest.py"],
     "combine": [f"{KERNELS}combine.py", f"{RULES}mean_rule.py"],
-    "gram": [f"{KERNELS}combine.py", PAIRS, f"{RULES}krum_family.py"],
-    "absolute": [PAIRS],
+    "gram": [f"{KERNELS}combine.py", PAIRS, f"{RULES}krum_family.py", COMPILED],
+    "absolute": [PAIRS, COMPILED],
     "parallel": [f"{KERNELS}parallel.py"],
-    "calls": [COMPILED],
-    "loading": [COMPILED],
+    "calls": [COMPILED, f"{KERNELS}fold.py", PAIRS],
+    "loading": [f"{KERNELS}loading.py", COMPILED],
     "fold": [f"{KERNELS}fold.py"],
     "stored": [f"{KERNELS}stored.py"],
     "kernels, C++": [COMPILED, f"{KERNELS}fold.py", PAIRS],
@@ -104,7 +104,7 @@ class Trying:
         if clean != "survived":
             raise SystemExit(f"{self.path}: the tests fail without any mutant: {costs}")
         items.sort(key=lambda item: costs.get(item.nodeid, 0.0))  # what is quick first
-        limit = 20 + int(5 * sum(costs.values()))
+        limit = 5 + int(5 * sum(costs.values()))  # seconds of the processor; what takes longer hangs
         done = read_kept(self.kept)
         order = generator(0, f"mutants of {self.path.stem}").permutation(len(self.all)).tolist()
         KEPT.mkdir(parents=True, exist_ok=True)
@@ -258,17 +258,20 @@ def main() -> int:
             sep="\n",
             flush=True,
         )
+        _write(found[-1])
+    return int(any(each["survived"] for each in found))
+
+
+def _write(found: dict[str, Any]) -> None:
+    """A result for each file, when it is done: a stop loses one at most."""
     made = surroundings(1)
     content = {
-        "score": score(found),
-        "files": found,
-        "command": "python benchmarks/reliability/mutate.py",
+        "score": score([found]), "files": [found], "command": f"python benchmarks/reliability/mutate.py {found['file']!r}",
         **made,
-    }
-    stamp = re.sub(r"\W", "", made["date"])
-    target = HERE / "results" / f"mutants-{stamp}.json"
+    }  # fmt: skip
+    name = re.sub(r"\W+", "_", found["file"])
+    target = HERE / "results" / f"mutants-{re.sub(r'[^0-9TZ]', '', made['date'])}-{name}.json"
     target.write_text(json.dumps(content, indent=1) + "\n")
-    return int(any(each["survived"] for each in found))
 
 
 def score(found: list[dict[str, Any]]) -> str:

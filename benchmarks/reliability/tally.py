@@ -1,4 +1,4 @@
-"""A plug-in for pytest that counts what each test has tried: `-p tally --tally FILE [--times 20]`.
+"""A plug-in for pytest that counts what each test has tried: `-p tally --tally FILE [--times 20] [--only TEST]`.
 
 A property test counts the examples it is asked for, `--times` as many as usual; any other test counts as one case for
 each set of parameters, or as many as it says itself (`record_property("cases", n)`). What it has measured is kept.
@@ -15,14 +15,17 @@ _found: dict[str, dict[str, Any]] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where the counts go, and how many times the usual examples are tried."""
+    """Where the counts go, how many times the usual examples are tried, and of which test."""
     parser.addoption("--tally", type=Path, default=None)
     parser.addoption("--times", type=int, default=1)
+    parser.addoption("--only", default="", help="one test, with all its parameters")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Property tests try as many examples as they are asked for."""
-    times = config.getoption("--times")
+    times, only = config.getoption("--times"), config.getoption("--only")
+    if only:
+        items[:] = [item for item in items if item.nodeid.partition("[")[0].endswith(f"::{only}")]
     for item in items:
         function = getattr(item, "obj", None)
         usual = getattr(function, "_hypothesis_internal_use_settings", None)

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from flockwise.errors import InputError
+from flockwise.kernels import stored
 from flockwise.kernels.checks import (
     as_count,
     as_radius,
+    as_rows,
     as_updates,
     as_vector,
     as_weights,
@@ -27,6 +29,24 @@ def test_a_matrix_that_is_right_is_not_copied() -> None:
         assert found is not other and found.dtype == np.float32 and found.flags.c_contiguous
         assert np.array_equal(found, right)
     assert as_updates(np.ones((1, 1), np.float32)).shape == (1, 1)
+
+
+def test_rows_on_disk_stay_there_if_they_are_more_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Source:
+        def read(self, places: np.ndarray, start: int, stop: int) -> np.ndarray:
+            return whole[places, start:stop]
+
+    whole = np.arange(6, dtype=np.float32).reshape(2, 3)
+    rows = stored.StoredRows(Source(), np.arange(2), 3)
+    monkeypatch.setattr(stored, "BLOCK_BYTES", 23)
+    assert as_rows(rows) is rows and as_rows(whole) is whole
+    assert np.array_equal(as_rows(whole.tolist()), whole)
+    monkeypatch.setattr(stored, "BLOCK_BYTES", 24)
+    found = as_rows(rows)
+    assert isinstance(found, np.ndarray) and np.array_equal(found, whole)
+    monkeypatch.setattr(stored, "BLOCK_BYTES", -1)
+    with pytest.raises(InputError, match="must be"):
+        as_rows(rows[np.arange(0)])
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (3,), (1, 2, 3), ()])

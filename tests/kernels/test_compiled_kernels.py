@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from flockwise import aggregation
 from flockwise.errors import InputError
-from flockwise.kernels import native, set_threads
+from flockwise.kernels import absolute, gram, native, set_threads
 from flockwise.kernels.combine import squared_lengths
-from flockwise.kernels.native import loading
+from flockwise.kernels.native import calls, loading
 from flockwise.native import load_library
 from flockwise.similarity import cosine, l1, l2
 
@@ -214,8 +214,40 @@ def test_small_inputs_never_compile(monkeypatch):
     l1(rows)
 
 
+def test_kernels_that_find_no_memory_leave_it_to_numpy(monkeypatch):
+    class Full:
+        """Whatever is called says that there is no memory."""
+
+        def __getattr__(self, name):
+            return lambda *_: 2
+
+    monkeypatch.setattr(calls, "library", lambda numbers: Full())
+    rows, center = random_rows(12, 5, 30), random_rows(12, 1, 30)[0]
+    assert native.middle_mean(rows, 1) is None and native.closest_mean(rows, np.arange(5), 3) is None
+    assert native.pair_sums("products", rows, center) is None and native.squared_lengths(rows) is None
+
+
+def test_how_much_there_is_decides_who_does_it(monkeypatch):
+    said = []
+    monkeypatch.setattr(calls, "library", lambda numbers: said.append(numbers))
+    rows = random_rows(13, 5, 30)
+    assert native.middle_mean(rows, 1) is None and native.closest_mean(rows, np.arange(3), 2) is None
+    assert native.weighted_sum(rows, np.ones(5, np.float32)) is None
+    assert native.pair_sums("products", rows) is None and native.squared_lengths(rows) is None
+    assert native.fold(rows, rows[0], np.zeros(1, np.int64), 0, rows) is False
+    assert said == [150, 90, 150, 150, 150, 150]
+
+
+def test_the_order_of_sums_stays_as_it_is():
+    """The bits of runs on record depend on it."""
+    assert (calls.WIDTH, calls.PARTS, calls.MOST_SORTED) == (4096, 8, 4096)
+    assert (gram.BLOCK, gram.PARTS, gram.FEW, gram.CLOSE) == (8192, 8, 128, 0.02)
+    assert (absolute.WIDTH, absolute.TILE) == (16384, 8)
+
+
 def test_without_a_library_numpy_does_it(monkeypatch):
     rows = random_rows(10, 13, 5003)
+    assert native.status() == "C++"
     compiled_result = aggregation.median(rows)
     monkeypatch.setattr(loading, "_kernels", lambda: (None, "no C++ compiler found"))
     assert native.status() == "NumPy: no C++ compiler found"

@@ -48,6 +48,13 @@ def test_rows_and_columns_are_chosen_as_of_a_matrix(rows: StoredRows) -> None:
     assert isinstance(rows[np.array([True, False, True])], StoredRows)
 
 
+def test_rows_are_told_apart_by_who_they_are(rows: StoredRows) -> None:
+    """To compare what they hold would read all of it."""
+    same = StoredRows(rows.source, rows.places, rows.columns)
+    assert rows == rows and rows != same and len({rows, same}) == 2
+    assert rows.source.read_so_far == []  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 200, 1000])
 @pytest.mark.parametrize("length", [0, 1, 3, 64, 251])
 @pytest.mark.parametrize("megabyte", [4 * 64 * 251, 4 * 251, 4 * 10, 64 << 20])

@@ -238,9 +238,9 @@ def test_looking_for_damage_in_a_long_run_takes_well_under_a_second(tmp_path: Pa
                 arrays["similarity"] = rng.random((clients, clients)).astype(np.float16)
             events = [Event("dropout", "did not answer", client, {}) for client in range(5)]
             writer.commit(round, 0.1, {f"fact {i}": rng.random() for i in range(16)}, arrays, events, dict)
-    started = time.perf_counter()
+    started = time.process_time()  # of the processor: others may keep it busy
     assert open_run(tmp_path / "run").damage == []
-    assert time.perf_counter() - started < 1.0  # 0.1 s on an idle machine
+    assert time.process_time() - started < 1.0  # 0.1 s on an idle machine
 
 
 def test_a_run_that_is_being_written_is_never_taken_for_damaged(run: Path) -> None:

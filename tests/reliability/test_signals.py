@@ -56,7 +56,7 @@ def _stopped(folder: Path, which: signal.Signals, rounds: int, cases: Cases) -> 
     try:
         end = time.monotonic() + 240
         while time.monotonic() < end and _rounds(folder / "run") < rounds and process.poll() is None:
-            time.sleep(0.003)
+            time.sleep(0.02)
         before, asked = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         worked = _worked(process.pid)
         process.send_signal(which)

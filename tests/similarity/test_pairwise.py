@@ -96,6 +96,12 @@ def test_scale_does_not_matter(scale):
     np.testing.assert_allclose(l1(scaled), l1(rows) * scale, rtol=1e-5)
 
 
+def test_a_client_too_long_for_float32_is_as_far_as_it_is():
+    """Its length overflows, and what it has in common with others does not."""
+    rows = np.array([[3e38, -3e38], [0.0, 0.0], [1.0, 2.0]], np.float32)
+    np.testing.assert_allclose(l1(rows), [[0, 6e38, 6e38], [6e38, 0, 3], [6e38, 3, 0]], rtol=1e-6)
+
+
 def test_a_reversed_client_has_cosine_minus_one():
     row = np.random.default_rng(3).standard_normal(1000).astype(np.float32)
     assert cosine([row, -row])[0, 1] == pytest.approx(-1, abs=1e-7)

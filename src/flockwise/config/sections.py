@@ -1,6 +1,7 @@
 """The sections of a config and what each field may be."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -22,8 +23,14 @@ class Section(BaseModel):
         """A field that may be left unset can say so: TOML has no word for it."""
         if not isinstance(values, Mapping):
             return values
-        unset = {name for name, field in cls.model_fields.items() if may_be_none(field.annotation)}
+        unset = _may_be_unset(cls)
         return {key: None if key in unset and value == NOT_SET else value for key, value in values.items()}
+
+
+@cache
+def _may_be_unset(section: type[Section]) -> frozenset[str]:
+    """The fields that may be None, looked for once: a config has many sections, and a study many configs."""
+    return frozenset(name for name, field in section.model_fields.items() if may_be_none(field.annotation))
 
 
 class OpenSection(Section):

@@ -20,6 +20,7 @@ SLOW = 1.0  # seconds of the processor that one input may take
 HANGS = 10.0  # after these it is ended
 MOST_FINDINGS = 20
 MEMORY = Path("/dev/shm")  # files that need no disk, where there is such a place
+_WATCHED = frozenset({"open", "os.remove", "os.rename", "os.mkdir", "os.system", "subprocess.Popen"})
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -70,22 +71,15 @@ class Trying:
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Notice a file that is opened for writing, removed or renamed outside the folder."""
-        if not self._inside or event not in (
-            "open",
-            "os.remove",
-            "os.rename",
-            "os.mkdir",
-            "os.system",
-            "subprocess.Popen",
-        ):
+        if not self._inside or event not in _WATCHED:
             return
         path = arguments[0] if arguments else None
         if event == "open" and not (isinstance(arguments[2], int) and arguments[2] & _WRITES):
             return
         if isinstance(path, int):
             return  # a file that is open already
-        where = Path(os.fsdecode(path)) if isinstance(path, str | bytes | os.PathLike) else None
-        if where is None or not where.is_relative_to(self.folder):
+        where = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else None
+        if where is None or not f"{where}/".startswith(f"{self.folder}/"):
             self._outside = f"{event} {str(path)[:80]}"
 
 

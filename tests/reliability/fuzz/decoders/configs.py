@@ -1,8 +1,12 @@
 """Configs, overrides, files of studies and what they leave behind."""
 
 import json
+from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
+from unittest import mock
 
+from flockwise import plugins
 from flockwise.config import load_config, parse_config
 from flockwise.config.template import template
 from flockwise.scoring import read_scoring
@@ -10,9 +14,18 @@ from flockwise.studies.file import read_study
 from flockwise.studies.legacy import older_files
 from flockwise.studies.published.bars import read_bars
 from flockwise.studies.results import read_result
+from tests.reliability.fuzz.putting import put
 from tests.reliability.fuzz.target import decoder
 
 ROOT = Path(__file__).parents[4]
+
+
+_points = cache(plugins.entry_points)
+
+
+def installed() -> AbstractContextManager[object]:
+    """Which packages are installed is looked up once: it takes longer than to read a config."""
+    return mock.patch.object(plugins, "entry_points", _points)
 
 
 def configs() -> list[bytes]:
@@ -20,13 +33,20 @@ def configs() -> list[bytes]:
     more = (
         b'[split]\nname = "dirichlet"\nalpha = 0.1\nclients = 10\n[attack]\nname = "sign_flip"\nclients = 2\n'
     )
-    return [said, said + more, template("flic").encode(), template("ifca").encode()]
+    return [said, said + more, _said(template("flic")), _said(template("ifca"))]
+
+
+def _said(text: str) -> bytes:
+    """Without comments: what a text takes to be read grows with it."""
+    return "\n".join(
+        line.partition("  #")[0] for line in text.splitlines() if line and line[0] != "#"
+    ).encode()
 
 
 @decoder("config", configs, lines=True, quick=300)
 def _(data: bytes, folder: Path) -> object:
-    (folder / "config.toml").write_bytes(data)
-    return load_config(folder / "config.toml")
+    with installed():
+        return load_config(put(folder / "config.toml", data))
 
 
 def overrides() -> list[bytes]:
@@ -39,7 +59,8 @@ def overrides() -> list[bytes]:
 
 @decoder("override on the command line", overrides, lines=True, quick=300)
 def _(data: bytes, folder: Path) -> object:
-    return parse_config({}, data.decode("utf-8", "surrogateescape").split("\n"), directory=folder)
+    with installed():
+        return parse_config({}, data.decode("utf-8", "surrogateescape").split("\n"), directory=folder)
 
 
 def studies() -> list[bytes]:
@@ -52,8 +73,7 @@ def studies() -> list[bytes]:
 
 @decoder("study", studies, lines=True, quick=300)
 def _(data: bytes, folder: Path) -> object:
-    (folder / "study.toml").write_bytes(data)
-    return read_study(folder / "study.toml").every_table()
+    return read_study(put(folder / "study.toml", data)).every_table()
 
 
 def results() -> list[bytes]:
@@ -68,18 +88,18 @@ def results() -> list[bytes]:
 
 @decoder("result of a study", results)
 def _(data: bytes, folder: Path) -> object:
-    (folder / "result.json").write_bytes(data)
-    return read_result(folder / "result.json"), list(older_files(folder))
+    return read_result(put(folder / "result.json", data)), list(older_files(folder))
 
 
 def bars() -> list[bytes]:
-    return [path.read_bytes() for path in sorted((ROOT / "src").rglob("published.toml"))[:4]]
+    """The shortest: what a text takes to be read grows with it."""
+    found = [path.read_bytes() for path in sorted((ROOT / "src").rglob("published.toml"))]
+    return sorted(found, key=len)[:4]
 
 
 @decoder("numbers of a paper", bars, lines=True, quick=300)
 def _(data: bytes, folder: Path) -> object:
-    (folder / "published.toml").write_bytes(data)
-    return read_bars(folder)
+    return read_bars(put(folder / "published.toml", data).parent)
 
 
 @decoder(

@@ -29,6 +29,7 @@ from flockwise.errors import FlockwiseError
 from flockwise.runs.predicting import read_samples
 from flockwise.runs.sample_shape import Samples
 from tests.data.test_hostile_files import femnist, png
+from tests.reliability.fuzz.putting import put
 from tests.reliability.fuzz.target import decoder
 
 LIMIT = 1_000_000
@@ -38,7 +39,7 @@ LAYOUT = (FlockwiseError, *DAMAGED)
 
 def one(folder: Path, name: str, data: bytes) -> Folder:
     """A folder of a data set with this file."""
-    (folder / name).write_bytes(data)
+    put(folder / name, data)
     return Folder(folder, frozenset({name}))
 
 
@@ -122,8 +123,7 @@ def tables() -> list[bytes]:
 
 @decoder("CSV", tables)
 def _(data: bytes, folder: Path) -> object:
-    (folder / "file.csv").write_bytes(data)
-    return read_table(folder / "file.csv")
+    return read_table(put(folder / "file.csv", data))
 
 
 @decoder(
@@ -143,8 +143,12 @@ def _(data: bytes, folder: Path) -> object:
     lines=True,
 )
 def _(data: bytes, folder: Path) -> object:
-    for name in KEYBOARDS:
-        (folder / name).write_bytes(data)
+    """In one of the files; the others are as short as can be."""
+    first, *others = KEYBOARDS
+    put(folder / first, data)
+    for name in others:
+        if not (folder / name).exists():
+            put(folder / name, b"<p>a</p>")
     return decode_keyboards(Folder(folder, frozenset(KEYBOARDS)))
 
 
@@ -163,8 +167,7 @@ def tars() -> list[bytes]:
 
 @decoder("tar", tars)
 def _(data: bytes, folder: Path) -> object:
-    (folder / "file.tar.gz").write_bytes(data)
-    return read_archive(folder / "file.tar.gz", frozenset({"a.npy"}))
+    return read_archive(put(folder / "file.tar.gz", data), frozenset({"a.npy"}))
 
 
 def debs() -> list[bytes]:
@@ -183,14 +186,12 @@ def debs() -> list[bytes]:
 
 @decoder("Debian package", debs)
 def _(data: bytes, folder: Path) -> object:
-    (folder / "file.deb").write_bytes(data)
-    return read_archive(folder / "file.deb", frozenset({"a.npy"}))
+    return read_archive(put(folder / "file.deb", data), frozenset({"a.npy"}))
 
 
 @decoder("wheel", lambda: [content.replace(b"a.npy", b"a.txt") for content in npz_files()])
 def _(data: bytes, folder: Path) -> object:
-    (folder / "file.whl").write_bytes(data)
-    return read_archive(folder / "file.whl", frozenset({"a.txt"}))
+    return read_archive(put(folder / "file.whl", data), frozenset({"a.txt"}))
 
 
 def cached() -> list[bytes]:
@@ -201,8 +202,9 @@ def cached() -> list[bytes]:
 
 @decoder("cache of data, its list", cached)
 def _(data: bytes, folder: Path) -> object:
-    (folder / "mnist").mkdir(exist_ok=True)
-    (folder / "mnist" / "meta.json").write_bytes(data)
+    if not (folder / "mnist").exists():
+        (folder / "mnist").mkdir()
+    put(folder / "mnist" / "meta.json", data)
     return open_cached(DATASETS["mnist"], folder)
 
 
@@ -222,5 +224,4 @@ def npy_files() -> list[bytes]:
 
 @decoder("npy to predict from", npy_files)
 def _(data: bytes, folder: Path) -> object:
-    (folder / "x.npy").write_bytes(data)
-    return read_samples(folder / "x.npy", Samples(shape=[3]))
+    return read_samples(put(folder / "x.npy", data), Samples(shape=[3]))

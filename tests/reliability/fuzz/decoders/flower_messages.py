@@ -46,6 +46,13 @@ def _work() -> Any:
     )  # fmt: skip
 
 
+@cache
+def _sent() -> ArrayRecord:
+    """The arrays beside the results, the same for all inputs."""
+    array = Array(np.zeros(4, np.float32))
+    return ArrayRecord({str(number): array for number in range(4)})
+
+
 def node_results() -> list[bytes]:
     return [
         json.dumps([[0, 10, 0, 0.5], [1, 7, 1, None]]).encode(),
@@ -57,11 +64,7 @@ def node_results() -> list[bytes]:
 def _(data: bytes, folder: Path) -> object:
     """Whatever is in MALFORMED costs the node its answers, with the reason on record."""
     text = ConfigRecord({"results": data.decode("utf-8", "replace")})
-    array = Array(np.zeros(4, np.float32))
-    content = RecordDict(
-        {"results": text, "arrays": ArrayRecord({str(number): array for number in range(4)})}
-    )
-    message = SimpleNamespace(content=content)
+    message = SimpleNamespace(content=RecordDict({"results": text, "arrays": _sent()}))
     found = results_of(message, [Task(number, (0, 1)) for number in range(4)], 2)  # type: ignore[arg-type]
     for result in found.values():
         if len(result) == 4:
@@ -69,6 +72,14 @@ def _(data: bytes, folder: Path) -> object:
         else:
             read_scores(_work(), result)
     return found
+
+
+@cache
+def _asked() -> tuple[Message, RecordLayout]:
+    """What the client was asked, and the layout of the model: the same for all inputs."""
+    TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 7, 1, 1
+    model = ArrayRecord({"w": Array(np.zeros(SHAPE, np.float32)), "n": Array(np.zeros(1, np.int64))})
+    return Message(RecordDict(), 1, "train", group_id="1"), RecordLayout.of(model)
 
 
 def user_answers() -> list[bytes]:
@@ -82,15 +93,11 @@ def _(data: bytes, folder: Path) -> object:
     """The first byte says which of the usual parts are odd, the rest is the array and the names of metrics."""
     odd, rest = (data[0], data[1:]) if data else (0, b"")
     body, _, names = rest.partition(b"\0\0num") if not odd & 8 else (rest, b"", rest[-40:])
-    layout = RecordLayout.of(
-        ArrayRecord({"w": Array(np.zeros(SHAPE, np.float32)), "n": Array(np.zeros(1, np.int64))})
-    )
     array = Array("float32", SHAPE, "numpy.ndarray" if not odd & 1 else names.decode("latin1"), body)
     metrics: dict[str, Any] = {name.decode("latin1"): len(name) - 3 for name in (b"num" + names).split(b"\0")}
     metrics |= {"num-examples": [1, 2]} if odd & 2 else {"loss": float("nan")} if odd & 4 else {}
     content = RecordDict({"arrays": ArrayRecord({"w": array, "n": array}), "metrics": MetricRecord(metrics)})
-    TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 7, 1, 1
-    asked = Message(RecordDict(), 1, "train", group_id="1")
+    asked, layout = _asked()
     reply = Message(content, reply_to=asked)
     messages = UserMessages(Roster(2), layout)
     answer = Answer(0, reply, 0, 0.0)

@@ -20,15 +20,21 @@ from flockwise.store.files import digest
 from flockwise.store.requests import apply_requests, pending
 from flockwise.store.schema import COLUMNS
 from tests.reliability.fuzz.one_look import OneLook
+from tests.reliability.fuzz.putting import put
 from tests.reliability.fuzz.target import decoder
 from tests.reliability.made import make
 
 
 @cache
-def whole() -> dict[str, bytes]:
-    """The files of a small run."""
+def whole(rounds: int) -> dict[str, bytes]:
+    """The files of a small run, its database in small pages: fewer bytes in which nothing is."""
     with tempfile.TemporaryDirectory() as folder:
-        path = make(Path(folder) / "run", rounds=2)
+        path = make(Path(folder) / "run", rounds=rounds, clients=2)
+        with contextlib.closing(sqlite3.connect(path / "run.sqlite", isolation_level=None)) as database:
+            (before,) = database.execute("PRAGMA journal_mode").fetchone()
+            for statement in ("PRAGMA journal_mode = DELETE", "PRAGMA page_size = 512", "VACUUM"):
+                database.execute(statement)
+            database.execute(f"PRAGMA journal_mode = {before}")
         names = ("config.toml", "environment.json", "run.sqlite")
         return {name: (path / name).read_bytes() for name in names}
 
@@ -37,14 +43,15 @@ LOOK = OneLook()
 _there: dict[Path, dict[str, bytes]] = {}  # what lies in a folder; it is not written again
 
 
-def placed(folder: Path, **files: bytes) -> Path:
+def placed(folder: Path, rounds: int = 2, **files: bytes) -> Path:
     """The run with some of its files replaced."""
     there = _there.setdefault(folder, {})
-    for name, content in {**whole(), **{key.replace("_", "."): data for key, data in files.items()}}.items():
+    new = {key.replace("_", "."): data for key, data in files.items()}
+    for name, content in {**whole(rounds), **new}.items():
         if there.get(name) != content:
             if name == "run.sqlite":
                 LOOK.forget()
-            (folder / name).write_bytes(content)
+            put(folder / name, content)
             there[name] = content
     return folder
 
@@ -68,14 +75,14 @@ def look(path: Path) -> None:
             run.array(name)
 
 
-@decoder("run.sqlite", lambda: [whole()["run.sqlite"]], quick=150)
+@decoder("run.sqlite", lambda: [whole(2)["run.sqlite"]], quick=150)
 def _(data: bytes, folder: Path) -> object:
     return look(placed(folder, run_sqlite=data))
 
 
 def cells() -> list[bytes]:
     """Which column of which table (two bytes), of what type (one), and the value."""
-    whole()
+    whole(2)
     places = [
         (table, column) for table, columns in enumerate(COLUMNS.values()) for column in range(len(columns))
     ]
@@ -91,7 +98,8 @@ class Cells:
 
     def __init__(self, path: Path) -> None:
         self.database = sqlite3.connect(path / "run.sqlite", isolation_level=None)
-        self.database.execute("PRAGMA synchronous = OFF")
+        for setting in ("synchronous = OFF", "journal_mode = MEMORY"):
+            self.database.execute(f"PRAGMA {setting}")
         self.rows = {table: self.database.execute(f"SELECT * FROM {table}").fetchall() for table in COLUMNS}
         self.changed = ""
 
@@ -139,9 +147,9 @@ def _number(text: bytes) -> float | int:
     return float("inf")
 
 
-@decoder("config.toml of a run", lambda: [whole()["config.toml"]], quick=300)
+@decoder("config.toml of a run", lambda: [whole(1)["config.toml"]], quick=300)
 def _(data: bytes, folder: Path) -> object:
-    path = placed(folder, config_toml=data)
+    path = placed(folder, 1, config_toml=data)
     with LOOK.shared():
         run = open_run(path)
         run.check()
@@ -150,11 +158,11 @@ def _(data: bytes, folder: Path) -> object:
 
 @decoder(
     "environment.json of a run",
-    lambda: [whole()["environment.json"], b'{"samples": {"shape": [3]}}'],
+    lambda: [whole(1)["environment.json"], b'{"samples": {"shape": [3]}}'],
     quick=300,
 )
 def _(data: bytes, folder: Path) -> object:
-    path = placed(folder, environment_json=data)
+    path = placed(folder, 1, environment_json=data)
     with LOOK.shared():
         run = open_run(path)
         return run.environment, run.damage, samples_on_record(run)
@@ -171,8 +179,7 @@ def states() -> list[bytes]:
 @decoder("checkpoint", states)
 def _(data: bytes, folder: Path) -> object:
     """As somebody would make one who can also write the digest beside it."""
-    path = folder / "round-000003.safetensors"
-    path.write_bytes(data)
+    path = put(folder / "round-000003.safetensors", data)
     return state_of(read_checkpoint(path, digest(data)), path)
 
 
@@ -199,15 +206,16 @@ class _Nobody:
 
 
 def wishes() -> list[bytes]:
-    whole()  # made before anything is watched
+    whole(1)  # made before anything is watched
     return [b'{"action": "release", "client": 1}', b'{"action": "quarantine", "client": 3}']
 
 
 @decoder("request to a run", wishes, quick=300)
 def _(data: bytes, folder: Path) -> object:
-    path = placed(folder)
-    (path / "requests").mkdir(exist_ok=True)
-    (path / "requests" / "1.json").write_bytes(data)
+    path = placed(folder, 1)
+    if not (path / "requests").exists():
+        (path / "requests").mkdir()
+    put(path / "requests" / "1.json", data)
     with LOOK.shared():
         return pending(path), apply_requests(path, _Nobody())  # type: ignore[arg-type]
 
