@@ -7,6 +7,7 @@ As in measure.py: embedded digits, 20 clients, 25 rounds. Decided before the fir
 seeds from 100 on: the statistic is the accuracy of all honest clients, those set apart included, and how many of them are
 set apart, in the mean over seeds 1 to 3; the bar for shepherd is to lose no more than 0.05 to 20 % of attackers, and to set
 nobody honest apart. With 45 % there is no bar: the table shows what gets through. What there is is not run again.
+benchmarks/results/defence_insiders.json has the same against the second version of shepherd.
 """
 
 import argparse
@@ -22,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.defence.measure import NONE, Row, measured
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "benchmarks" / "results" / "defence_insiders.json"
+RESULTS = ROOT / "benchmarks" / "results" / "defence_insiders_own_steps.json"
 PAGE = ROOT / "docs" / "attacks-and-judges.md"
 BEGIN, END = "<!-- insiders: begin -->", "<!-- insiders: end -->"
 METHODS = ("shepherd", "flic, judge, mean", "FedAvg")
