@@ -13,7 +13,8 @@ from flockwise.errors import PluginError
 from flockwise.messages import Plan, Replies, Scores
 from flockwise.rng import generator
 from flockwise.server import Server
-from flockwise.stages.state import SLOTS, UNPLACED, State, flocks_in
+from flockwise.stages.course import COURSES
+from flockwise.stages.state import UNPLACED, State, flocks_in
 from flockwise.stages.timing import FOUND, LOOKED
 from flockwise.types import Clients, Models, Updates, Vector
 
@@ -121,8 +122,7 @@ def _course(state: State, clients: Clients, width: int) -> Updates | None:
     """What attackers have sent of late, as the server remembers it; nothing, where it remembers no such thing in full."""
     if state.round == 0:
         return np.zeros((len(clients), width), np.float32)
-    slot = SLOTS.get("courses")
-    held = slot.get(state) if slot else None
+    held = COURSES.get(state)
     if held is None or held["course"].shape[1] != width:
         return None
     return np.where(held["rounds"][clients, None] > 0, held["course"][clients], 0.0).astype(np.float32)
