@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram as scipy_dendrogram
 
-from flockwise.report import describe_comparison, describe_run
+from flockwise.report import describe_comparison, describe_run, write_report
 from flockwise.report.dendrograms import dendrograms
 from flockwise.report.encoding import bits, number, packed, quantised
 from flockwise.report.evidence import _averaged, spread_rounds
@@ -149,6 +149,33 @@ def test_runs_that_differ_in_the_seed_alone_are_one_experiment(tmp_path):
     assert [run["group"] for run in shown["runs"]] == ["mean", "mean", "median", "median"]
     assert {one["key"] for one in shown["differences"]} == {"aggregation.name", "seed"}
     assert shown["heat"] is None
+
+
+def test_an_experiment_of_one_run_is_called_as_its_directory(tmp_path):
+    rules = {"as it is": "mean", "careful": "median", "2026-01-02_030405_flic_digits": "krum"}
+    runs = [
+        fake_run.flic(tmp_path / name, rounds=16, aggregation__name=rule, data__features=["Größe", rule])
+        for name, rule in rules.items()
+    ]
+    shown = describe_comparison([open_run(run) for run in runs])
+    assert [run["group"] for run in shown["runs"]] == ["as it is", "careful", "krum"]
+    (features,) = [one for one in shown["differences"] if one["key"] == "data.features"]
+    assert features["values"][0] == '["Größe", "mean"]'
+
+
+def test_directories_of_the_same_name_are_told_apart_by_what_differs(tmp_path):
+    runs = [
+        fake_run.flic(tmp_path / rule / "run", rounds=16, aggregation__name=rule)
+        for rule in ("mean", "median")
+    ]
+    shown = describe_comparison([open_run(run) for run in runs])
+    assert [run["group"] for run in shown["runs"]] == ["mean", "median"]
+
+
+def test_a_run_without_a_name_is_headed_by_its_directory(tmp_path):
+    run = open_run(fake_run.flic(tmp_path / "hospital", rounds=16, name="run"))
+    assert describe_run(run)["name"] == "hospital"
+    assert "<title>hospital · Flockwise</title>" in write_report([run.path]).read_text(encoding="utf-8")
 
 
 def test_the_same_config_and_seed_run_twice_counts_once(tmp_path):

@@ -1,10 +1,12 @@
 import math
+import re
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from flockwise.pictures.picture import Polyline, Text
+from flockwise.pictures.fonts import room_for
+from flockwise.pictures.picture import Polyline, Rect, Text
 from flockwise.studies.cells import cells_of
 from flockwise.studies.curves import curves_in
 from flockwise.studies.figures import figures_of, highlighted
@@ -88,6 +90,30 @@ def test_which_one_when_names_the_best_of_every_setting():
     assert sum(one.startswith("method 0 0.9") for one in said) == 3
     assert "worst attack" in said
     assert words(figures_of(grid(seeds=1))["when"]).count("one seed: nothing can be told") == 2
+
+
+LONG = ["a very long name of a method that goes on and on and on, to the end", "WIDE IN CAPITALS, " * 6, "c"]
+
+
+@pytest.mark.parametrize("kind", ["heat", "curves", "seeds", "when"])
+def test_long_names_stay_in_the_picture_whatever_font_a_browser_takes(kind):
+    picture = figures_of(grid(names=LONG, title="A title of many words, " * 20))[kind].picture()
+    for text in (shape for shape in picture.shapes if isinstance(shape, Text)):
+        wide = room_for(text.words, text.size, text.bold)
+        left = text.x - {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor] * wide
+        assert left >= 0 and left + wide <= picture.width, text.words
+
+
+def test_which_one_when_shortens_names_and_never_their_numbers():
+    picture = figures_of(grid(names=["a method of many words, " * 10, "b", "c"]))["when"].picture()
+    boxes = [shape for shape in picture.shapes if isinstance(shape, Rect) and shape.fill]
+    for text in (
+        shape for shape in picture.shapes if isinstance(shape, Text) and shape.bold and shape.size == 10
+    ):
+        assert re.fullmatch(r"a method of many words, .*\.\.\. 0\.9\d\d ± 0\.\d{3}", text.words)
+        assert any(
+            box.x < text.x and text.x + room_for(text.words, 10, True) < box.x + box.wide for box in boxes
+        )
 
 
 def test_several_axes_branch():

@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 import shutil
 import subprocess
 
@@ -42,6 +43,37 @@ def terminal(table, width=200):
 def test_the_terminal_shows_means_marks_and_notes():
     shown = terminal(by_method({"a": [0.9, 0.91, 0.9], "b": [0.89, 0.92, 0.88], "c": [0.1, 0.1, 0.12]}))
     assert "0.903 ± 0.014*" in shown and "~" in shown and "best mean of its column" in shown
+
+
+NUMBERS = ["accuracy", "accuracy_worst_group", "ari"]
+
+
+def wide_table(settings=3, **more):
+    study = study_of(
+        {"method": ["FedAvg", "a method with a name that is much too long for any column of a table"],
+         "attack": [f"attack {number}" for number in range(settings)]},
+        show={"numbers": NUMBERS, **more},
+    )  # fmt: skip
+    return table_of(study, lambda labels, seed: dict.fromkeys(NUMBERS, 0.539 + seed / 1000))
+
+
+@pytest.mark.parametrize(("width", "numbers"), [(40, 1), (60, 1), (80, 3), (120, 3), (200, 3)])
+def test_no_number_is_broken_however_narrow_the_terminal(width, numbers):
+    shown = terminal(wide_table(), width)
+    assert shown.count("0.540 ± 0.002") == 2 * 3 * numbers  # every entry, whole
+    assert all(len(line) <= width for line in re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines())
+
+
+def test_numbers_of_one_setting_stay_together():
+    lines = terminal(wide_table(), 80).splitlines()
+    heads = [line for line in lines if "attack" in line and "ARI" in line]
+    assert len(heads) == 3  # a part for each attack
+
+
+def test_of_too_many_columns_the_first_number_is_shown_and_the_page_named():
+    shown = terminal(wide_table(30), 80)
+    assert "attack 0" in shown and "columns are too many for here: the page has them all" in shown
+    assert shown.count("0.540 ± 0.002") > 20 and "ARI" not in shown.partition("too many")[0]
 
 
 def test_labels_cannot_command_the_terminal():

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from flockwise.pictures.fonts import fitted
+from flockwise.pictures.fonts import WIDER, WIDER_BOLD, fitted
 from flockwise.pictures.picture import FAINT, INK, RULE, SOFT, Circle, Line, Picture, Polyline, Text
 from flockwise.pictures.scales import reach, spread_out, ticks
 
 Place = Callable[[float, float], tuple[float, float]]  # where a point of the data is drawn
-LEFT, TOP, BOTTOM, NAMES = 44.0, 22.0, 34.0, 112.0
+LEFT, TOP, BOTTOM, NAMES = 44.0, 22.0, 34.0, 128.0
 WIDE, TALL = 250.0, 170.0
 
 
@@ -40,7 +40,7 @@ def curves_panel(
         down = 1 - (min(max(y, low), high) - low) / (high - low)
         return LEFT + across * WIDE, TOP + down * TALL
 
-    picture.add(Text(LEFT, 14, fitted(title, WIDE + NAMES, 11, bold=True), bold=True))
+    picture.add(Text(LEFT, 14, fitted(title, (WIDE + NAMES) / WIDER_BOLD, 11, bold=True), bold=True))
     for y in ticks(low, high, 5):
         down = place(first, y)[1]
         picture.add(
@@ -103,5 +103,5 @@ def _names(picture: Picture, curves: Sequence[Curve], place: Place, colours: Map
     for curve, at, down in zip(curves, wanted, spread_out(wanted, 11.5, TOP, TOP + TALL), strict=True):
         end = place(curve.x[-1], curve.y[-1])[0]
         picture.add(Line(end, at, LEFT + WIDE + 8, down, colours[curve.name], 0.7))
-        words = fitted(curve.name, NAMES - 12, 10)
+        words = fitted(curve.name, (NAMES - 12) / WIDER, 10)
         picture.add(Text(LEFT + WIDE + 11, down + 3.5, words, fill=colours.get(curve.name, INK), size=10))

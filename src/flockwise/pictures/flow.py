@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from flockwise.pictures.fonts import fitted, width_of
+from flockwise.pictures.fonts import WIDER, WIDER_BOLD, fitted, room_for
 from flockwise.pictures.picture import FAINT, INK, PAPER, RULE, SOFT, Line, Picture, Rect, Text
 
 TOP, LINE, GAP, BOX, STEP, ROOM = 20.0, 24.0, 9.0, 130.0, 26.0, 470.0
@@ -13,10 +13,13 @@ BEST, GROUND = "#1f6fb4", "#f1f4f7"
 
 @dataclass(frozen=True)
 class Answer:
-    """What the answer to a path of settings is: the best, others that are as good as far as can be told, or a remark."""
+    """What the answer to a path of settings is: the best, others that are as good as far as can be told, or a remark.
+
+    The best are names, each with its number: a name may be shortened, a number never.
+    """
 
     path: tuple[str, ...]
-    best: Sequence[str]
+    best: Sequence[tuple[str, str]]
     tied: Sequence[str]
     remark: str = ""
 
@@ -28,7 +31,7 @@ def flow(title: str, questions: Sequence[str], answers: Sequence[Answer]) -> Pic
     heights = [LINE * len(chips) for chips in laid]
     picture = Picture(start + ROOM, TOP + sum(heights) + GAP * len(heights), title)
     for level, question in enumerate([*questions, "take"]):
-        picture.add(Text(level * (BOX + STEP), 12, fitted(question, BOX, 10), fill=SOFT, size=10))
+        picture.add(Text(level * (BOX + STEP), 12, fitted(question, BOX / WIDER, 10), fill=SOFT, size=10))
     middles, y = [], TOP
     for chips, height in zip(laid, heights, strict=True):
         middles.append(y + height / 2)
@@ -57,21 +60,24 @@ def _boxes(
             picture.add(Line(bend, inner[0], bend, inner[-1], FAINT))
         picture.add(*(Line(bend, one, x + BOX + STEP, one, FAINT) for one in inner))
         picture.add(Rect(x, middle - 10, BOX, 20, GROUND, RULE, tip=label[0]))
-        picture.add(Text(x + 8, middle + 4, fitted(label[0], BOX - 14)))
+        picture.add(Text(x + 8, middle + 4, fitted(label[0], (BOX - 14) / WIDER)))
         found.append(middle)
     return found
 
 
 def _chips(answer: Answer) -> list[list[tuple[str, str]]]:
     """The names with their kind, on lines no wider than the room for them."""
-    chips = [(name, "best") for name in answer.best] + [(name, "tied") for name in answer.tied]
+    chips = [(name, f" {number}", "best") for name, number in answer.best]
+    chips += [(name, "", "tied") for name in answer.tied]
     if answer.remark:
-        chips.append((answer.remark, "remark"))
+        chips.append((answer.remark, "", "remark"))
     lines: list[list[tuple[str, str]]] = [[]]
     used = 0.0
-    for words, kind in chips:
-        words = fitted(words, ROOM - 20, 10)
-        wide = width_of(words, 10, bold=kind == "best") + 20
+    for name, number, kind in chips:
+        bold = kind == "best"
+        room = (ROOM - 20 - room_for(number, 10, bold)) / WIDER_BOLD
+        words = fitted(name, room, 10, bold) + number
+        wide = room_for(words, 10, bold) + 20
         if lines[-1] and used + wide > ROOM:
             lines.append([])
             used = 0.0
@@ -84,7 +90,7 @@ def _draw_chips(picture: Picture, lines: list[list[tuple[str, str]]], x: float, 
     for number, line in enumerate(lines):
         at, middle = x, y + (number + 0.5) * LINE
         for words, kind in line:
-            wide = width_of(words, 10, bold=kind == "best") + 14
+            wide = room_for(words, 10, bold=kind == "best") + 14
             if kind == "best":
                 picture.add(Rect(at, middle - 9, wide, 18, BEST))
             elif kind == "tied":

@@ -15,12 +15,19 @@ _BOLD = (
     667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 333, 278, 333, 584, 556, 333, 556, 611, 556, 611, 556, 333, 611,
     611, 278, 278, 556, 278, 889, 611, 611, 611, 611, 389, 556, 333, 611, 556, 778, 556, 556, 500, 389, 280, 389, 584,
 )  # fmt: skip
+WIDER = 1.16  # than Helvetica: what a browser may have in its place
+WIDER_BOLD = 1.23
 _OTHERS = {"±": 584, "×": 584, "–": 556, "—": 1000, "…": 1000, "·": 278, "•": 350}
 
 
 def width_of(words: str, size: float = 11.0, bold: bool = False) -> float:
     """The width of some words."""
     return sum(_width(sign, _BOLD if bold else _PLAIN) for sign in words) * size / 1000
+
+
+def room_for(words: str, size: float = 11.0, bold: bool = False) -> float:
+    """What to leave for some words, whatever font a viewer takes for Helvetica."""
+    return width_of(words, size, bold) * (WIDER_BOLD if bold else WIDER)
 
 
 def fitted(words: str, room: float, size: float = 11.0, bold: bool = False) -> str:

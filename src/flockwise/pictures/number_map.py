@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flockwise.pictures.fonts import fitted, width_of
+from flockwise.pictures.fonts import WIDER, fitted, width_of
 from flockwise.pictures.panels import wrapped
 from flockwise.pictures.picture import FAINT, INK, PAPER, RULE, SOFT, Line, Picture, Rect, Text
 from flockwise.pictures.scales import shade
 
 ROW, LEAST, MOST, SIDE = 22.0, 62.0, 120.0, 200.0
 BEST = "#e8590c"
-WIDER = 1.16  # than Helvetica: what a browser may have in its place
 
 
 @dataclass(frozen=True)

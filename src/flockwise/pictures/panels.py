@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flockwise.pictures.fonts import fitted, width_of
+from flockwise.pictures.fonts import WIDER_BOLD, fitted, width_of
 from flockwise.pictures.picture import SOFT, Picture, Text
 
 MARGIN, GAP, HEAD, LEAST = 12.0, 18.0, 34.0, 420.0
@@ -28,7 +28,7 @@ class Figure:
         room = SLACK * (width - 2 * MARGIN)
         lines = [line for note in self.notes for line in wrapped(note, room, 10)]
         picture = Picture(width, below + 13 * len(lines) + 4, self.title)
-        title = fitted(self.title, width - 2 * MARGIN, 14, bold=True)
+        title = fitted(self.title, (width - 2 * MARGIN) / WIDER_BOLD, 14, bold=True)
         picture.add(Text(MARGIN, 21, title, size=14, bold=True))
         for place, panel in enumerate(self.panels):
             x = MARGIN + place % columns * (wide + GAP)

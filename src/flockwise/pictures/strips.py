@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flockwise.pictures.fonts import fitted, width_of
+from flockwise.pictures.fonts import WIDER_BOLD, fitted, room_for
 from flockwise.pictures.picture import FAINT, INK, RULE, SOFT, Circle, Line, Picture, Text
 from flockwise.pictures.scales import ticks
 
@@ -25,7 +25,8 @@ class Strip:
 
 def strip_panel(title: str, strips: Sequence[Strip], x_range: tuple[float, float]) -> Picture:
     """One panel, methods from the top; those that are marked as the best in blue."""
-    left = min(max((width_of(strip.name, 10, bold=True) for strip in strips), default=0.0), MOST) + 8
+    names = [fitted(strip.name, MOST, 10, bold=True) for strip in strips]
+    left = max((room_for(name, 10, bold=True) for name in names), default=0.0) + 8
     tall = ROW * len(strips)
     picture = Picture(left + WIDE + 6, TOP + tall + BOTTOM, title)
     low, high = x_range
@@ -33,25 +34,15 @@ def strip_panel(title: str, strips: Sequence[Strip], x_range: tuple[float, float
     def across(x: float) -> float:
         return left + (min(max(x, low), high) - low) / (high - low) * WIDE
 
-    picture.add(Text(left, 14, fitted(title, WIDE, 11, bold=True), bold=True))
+    picture.add(Text(left, 14, fitted(title, WIDE / WIDER_BOLD, 11, bold=True), bold=True))
     for x in ticks(low, high, 5):
         picture.add(Line(across(x), TOP, across(x), TOP + tall, RULE))
         picture.add(Text(across(x), TOP + tall + 14, f"{x:.4g}", "middle", SOFT, 10))
-    for number, strip in enumerate(strips):
+    for number, (name, strip) in enumerate(zip(names, strips, strict=True)):
         middle = TOP + (number + 0.5) * ROW
         colour = MARKED if strip.marked else PLAIN
         ink = MARKED if strip.marked else INK
-        picture.add(
-            Text(
-                left - 6,
-                middle + 3.5,
-                fitted(strip.name, MOST, 10, bold=True),
-                "end",
-                ink,
-                10,
-                bold=strip.marked,
-            )
-        )
+        picture.add(Text(left - 6, middle + 3.5, name, "end", ink, 10, bold=strip.marked))
         if strip.lacks and not strip.values:
             picture.add(Text(left + 4, middle + 3.5, strip.lacks, fill=FAINT, size=10))
         if strip.mean is not None and strip.half is not None:

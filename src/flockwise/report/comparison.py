@@ -1,6 +1,7 @@
 """Several runs side by side: what differs between them, and what came of it."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ from flockwise.report.scores import described_score, score_range
 from flockwise.scoring import Scoring
 from flockwise.store import Run
 
+_BY_ITSELF = re.compile(
+    r"\d{4}-\d\d-\d\d_\d{6}_"
+)  # how a run is called that nobody gave a name: when and what
 IGNORED = ("seed", "name")  # top-level fields that do not make a run another experiment
 IGNORED_SECTIONS = ("engine", "checkpoint")
 TELLING = ("strategy.name", "aggregation.name", "attack.name", "split.name", "data.name", "model.name")
@@ -32,6 +36,7 @@ def describe_comparison(runs: Sequence[Run]) -> dict[str, Any]:
     )
     telling = _enough([key for key in differing if not _ignored(key)], flat)
     described = [_one(run, config, telling) for run, config in zip(runs, flat, strict=True)]
+    _name_alone(described)
     for one, config, counts in zip(described, flat, _count_once(runs, flat), strict=True):
         one |= {"counts": counts, "setting": _setting(config)}
     scores = {run.scoring.name: run.scoring for run in runs}
@@ -47,6 +52,15 @@ def describe_comparison(runs: Sequence[Run]) -> dict[str, Any]:
         "final": [name for name in dict.fromkeys(final) if any(name in run["final"] for run in described)],
         "heat": _heat(described, flat, _most(runs)),
     }
+
+
+def _name_alone(described: list[dict[str, Any]]) -> None:
+    """An experiment of one run is called as its directory, where a person gave it a name that no other run has."""
+    groups, names = (Counter(one[key] for one in described) for key in ("group", "id"))
+    for one in described:
+        given = not _BY_ITSELF.match(one["id"]) and names[one["id"]] == 1
+        if groups[one["group"]] == 1 and given and one["id"] not in groups:
+            one["group"] = one["id"]
 
 
 def flattened(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -109,7 +123,7 @@ def _kinds(keys: list[str], flat: Sequence[Mapping[str, Any]]) -> int:
 def _text(value: Any) -> str:
     if value is None:
         return "–"
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
 
 
 def _one(run: Run, config: Mapping[str, Any], telling: list[str]) -> dict[str, Any]:
@@ -120,8 +134,8 @@ def _one(run: Run, config: Mapping[str, Any], telling: list[str]) -> dict[str, A
     facts = run.facts
     final = {name: _newest(values) for name, values in facts.items()}
     return {
-        "id": run.path.name, "name": str(run.config.get("name", run.path.name)), "state": run.state,
-        "seed": run.config.get("seed"), "group": label or str(run.config.get("name", "run")),
+        "id": run.path.resolve().name, "name": run.title, "state": run.state,
+        "seed": run.config.get("seed"), "group": label or run.title,
         "rounds": run.rounds[rows].tolist() if len(rows) else [],
         "seconds": number(float(run.seconds.sum()), 4) if len(run.rounds) else 0,
         "facts": {name: numbers(values[rows]) for name, values in facts.items()} if len(rows) else {},

@@ -49,7 +49,7 @@ def describe_run(run: Run) -> dict[str, Any]:
     )
     return {
         "id": run.path.name,
-        "name": str(run.config.get("name", run.path.name)),
+        "name": run.title,
         "state": run.state,
         "created": run.about.get("created", ""),
         "about": run.about,

@@ -32,9 +32,7 @@ def write_report(runs: Sequence[Path], out: Path | None = None) -> Path:
     shown = (
         {"run": describe_run(opened[0])} if len(opened) == 1 else {"comparison": describe_comparison(opened)}
     )
-    title = (
-        f"{opened[0].config.get('name', 'run')} · Flockwise" if len(opened) == 1 else "Comparison · Flockwise"
-    )
+    title = f"{opened[0].title} · Flockwise" if len(opened) == 1 else "Comparison · Flockwise"
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(target, build_page(shown, title).encode())
     return target

@@ -95,6 +95,12 @@ class Run:
             why = getattr(error, "strerror", None) or str(error).splitlines()[0]
             raise RunError(f"{self.path}/config.toml: cannot be read: {why}") from error
 
+    @property
+    def title(self) -> str:
+        """What it is called: as its config says, or as its directory, where that says nothing."""
+        said = str(self.config.get("name", "run"))
+        return said if said != "run" else self.path.resolve().name
+
     @cached_property
     def environment(self) -> dict[str, Any]:
         """Versions, machine, seed; empty if it cannot be read."""

@@ -107,7 +107,7 @@ def when(table: StudyTable) -> Figure | None:
             f"worst {axis}" if axis == column.worst else label
             for axis, label in zip(table.column_axes, column.labels, strict=True)
         )
-        best, tied = _named(table, place, "best"), _named(table, place, "tied")
+        best, tied = _named(table, place, "best"), [name for name, _ in _named(table, place, "tied")]
         answers.append(Answer(path, best, tied, "" if best else _why_not(table, place)))
     notes = ["Filled: best mean. Framed: not distinguishable from it with these seeds (paired t test)."]
     title = f"{table.called}: which {' and '.join(table.row_axes)} when"
@@ -133,7 +133,8 @@ def _title(table: StudyTable) -> str:
     return f"{table.called}: {table.columns[0].title}"
 
 
-def _named(table: StudyTable, place: int, mark: str) -> list[str]:
+def _named(table: StudyTable, place: int, mark: str) -> list[tuple[str, str]]:
+    """The rows with a mark, the best mean first, each with its mean."""
     digits = digits_of(table, place)
     found = [
         (labels, row[place])
@@ -141,10 +142,7 @@ def _named(table: StudyTable, place: int, mark: str) -> list[str]:
         if row[place].mark == mark
     ]
     found.sort(key=lambda one: one[1].mean, reverse=table.columns[place].spec.direction != "lower")
-    return [
-        f"{row_name(labels)} {mean_text(entry, digits)}" if mark == "best" else row_name(labels)
-        for labels, entry in found
-    ]
+    return [(row_name(labels), mean_text(entry, digits)) for labels, entry in found]
 
 
 def _why_not(table: StudyTable, place: int) -> str:
