@@ -33,6 +33,13 @@ class AtMostClients:
 
 
 @dataclass(frozen=True)
+class Shapes:
+    """What a run remembers (the slot of this name) has a shape that follows from the option: it cannot change on the way."""
+
+    memory: str
+
+
+@dataclass(frozen=True)
 class Needs:
     """With these values (with any, if none are named) the option needs a field of the config to be set; `why` says so."""
 

@@ -18,6 +18,7 @@ from flockwise.aggregation.history import History
 from flockwise.aggregation.rule import rule
 from flockwise.kernels.checks import as_updates, refuse_not_finite
 from flockwise.kernels.combine import squared_lengths, weighted_sum
+from flockwise.notes import Shapes
 from flockwise.options import Several
 from flockwise.rng import generator
 from flockwise.types import Updates, Vector
@@ -40,7 +41,7 @@ def fldetector(
     updates: Any,
     clients: Any = None,
     memory: Mapping[str, np.ndarray] | None = None,
-    window: Annotated[Several, "rounds over which scores are averaged"] = 10,
+    window: Annotated[Several, Shapes("rule"), "rounds over which scores are averaged"] = 10,
     seed: int = 0,
 ) -> tuple[Vector, dict[str, np.ndarray]]:
     """The mean without the clients that the scores of the last `window` rounds set off from the others."""

@@ -80,10 +80,11 @@ class Parts:
 
 
 def assemble(
-    config: Config, state: State | Callable[[Federation], State] | None = None, *, directory: Path | None = None,
+    config: Config, state: State | Callable[[Federation, Models], State] | None = None, *, directory: Path | None = None,
     data: str | Path | None = None, brought: Brought | None = None, known: Samples | None = None,
 ) -> Parts:  # fmt: skip
-    """Build every part; what the user brought replaces what the config names. A state may depend on who is there.
+    """Build every part; what the user brought replaces what the config names. A state may depend on who is there,
+    and on the models that the method would begin with.
 
     `known` is what samples of the run that goes on are like: labels keep their numbers.
     """
@@ -118,7 +119,7 @@ def assemble(
     _finite(work)
     refuse_unknown_tokens(work.module, work.federation.dataset)
     if callable(state):
-        state = state(work.federation)
+        state = state(work.federation, first)
     if state is not None:
         _same_run(state, work.federation.clients, work.travel.size)
     gate = Gate(work.travel.size, config.gate.max_norm, scoring=setting.scoring)

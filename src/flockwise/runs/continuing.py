@@ -18,6 +18,7 @@ from flockwise.runs.driving import Callback, ended, kept_by_clients, loop_of, po
 from flockwise.runs.handle import Run, open_run
 from flockwise.runs.matching import Match, matched
 from flockwise.runs.objects import federated_sections
+from flockwise.runs.other_method import fitting, with_models
 from flockwise.runs.provenance import about_data, environment, new_run_path
 from flockwise.runs.recorded_config import config_of_run, recorded
 from flockwise.runs.same_data import nothing_new
@@ -31,7 +32,7 @@ from flockwise.store import create_run
 from flockwise.store.checkpoint import state_of
 from flockwise.store.damage import refuse_damage
 from flockwise.store.requests import hand_on
-from flockwise.types import Clients
+from flockwise.types import Clients, Models
 
 if TYPE_CHECKING:
     from torch import nn
@@ -73,15 +74,17 @@ def continue_run(
     before: Clients = np.zeros(0, np.int64)
     forgotten: list[str] = []
     back: list[Event] = []
+    lost: list[Event] = []
     words = decided(parent, old) if match == "name" else {}
 
-    def state_for(federation: Federation) -> State:
-        nonlocal before, forgotten, back
+    def state_for(federation: Federation, first: Models) -> State:
+        nonlocal before, forgotten, back, lost
         refuse_other_samples(parent, federation)
         before = matched(parent, federation.names, match, old.clients)
         state, forgotten = for_clients(old, before)
+        state, lost = fitting(state, config_of_run(parent, directory), config, method, directory)
         state, back = come_back(state, federation.names, before, words)
-        return state
+        return with_models(state, first)
 
     brought = Brought(clients, model, method, attack, engine, training, task)
     known = samples_on_record(parent)
@@ -94,13 +97,14 @@ def continue_run(
         }  # fmt: skip
         with create_run(target, config.written(), about, policy_of(config)) as writer:
             told_clients(writer, parts)
-            give_back(parts.engine, kept_by_clients(saved), before)
+            lost += give_back(parts.engine, kept_by_clients(saved), before)
             loop = loop_of(config, parts, writer, on_round, stop)
             events = [
                 *found,
                 *nothing_new(parent, about, before),
                 *who_came(parent, parts, before, forgotten),
                 *back,
+                *lost,
             ]
             events += settle(
                 parts.server,

@@ -15,10 +15,12 @@ from flockwise.messages import Event
 from flockwise.runs.assembly import Brought, assemble
 from flockwise.runs.driving import Callback, ended, kept_by_clients, loop_of, policy_of, told_clients
 from flockwise.runs.handle import Run, open_run
+from flockwise.runs.other_method import fitting, with_models
 from flockwise.runs.provenance import about_data, environment, new_run_path
 from flockwise.runs.recorded_config import config_of_run, recorded
 from flockwise.runs.same_data import refuse_other_data
 from flockwise.runs.sample_shape import samples_on_record
+from flockwise.runs.settling import give_back
 from flockwise.runs.whereabouts import pointed_at
 from flockwise.stages.method import Method
 from flockwise.store import create_run
@@ -61,22 +63,25 @@ def fork(
     saved = parent.checkpoint(at)
     target = Path(out) if out is not None else new_run_path(config)
     brought = Brought(clients, model, method, attack, engine, training, task)
-    state = state_of(saved, Path(path))
+    state, lost = fitting(state_of(saved, Path(path)), before, config, method, directory)
     config, sets = pointed_at(config, data, directory)
     parts = assemble(
-        config, state, directory=directory, data=sets, brought=brought, known=samples_on_record(parent)
-    )
+        config, lambda _, first: with_models(state, first), directory=directory, data=sets, brought=brought,
+        known=samples_on_record(parent),
+    )  # fmt: skip
     try:
         refuse_other_data(Path(path), parent, parts.federation)
         about = {
             **environment(config, directory), **about_data(parts.federation),
             "parent": str(Path(path).resolve()), "forked_at": at,
         }  # fmt: skip
+        lost += give_back(parts.engine, kept_by_clients(saved), np.arange(state.clients))
         with create_run(target, config.written(), about, policy_of(config)) as writer:
             told_clients(writer, parts)
-            _inherit(parent, writer, at, saved)
-            parts.engine.restore(kept_by_clients(saved))
-            loop_of(config, parts, writer, on_round, stop).run(config.rounds)
+            loop = loop_of(config, parts, writer, on_round, stop)
+            _inherit(parent, writer, at, loop.saved())
+            writer.events(at, lost)
+            loop.run(config.rounds)
     finally:
         parts.engine.close()
     return ended(target)

@@ -119,7 +119,7 @@ class Loop:
             seconds = time.perf_counter() - started
             stopping = not last and self.stop()
             self.writer.commit(
-                full.round, seconds, full.facts, full.arrays, full.events, self._saved,
+                full.round, seconds, full.facts, full.arrays, full.events, self.saved,
                 last=last or stopping or bool(asked), times=watch.seconds,
             )  # fmt: skip
             settle()
@@ -161,7 +161,7 @@ class Loop:
             return self.engine.evaluate(self.server.round, models, rows)
         return self.engine.evaluate(self.server.round, models, rows, self.tested)
 
-    def _saved(self) -> dict[str, np.ndarray]:
+    def saved(self) -> dict[str, np.ndarray]:
         """All that is needed to go on: the server's state, and what clients keep to themselves."""
         return {
             **self.server.state.to_arrays(),
@@ -197,12 +197,12 @@ class Loop:
 
     def _stopped(self, events: list[Event], why: str) -> str:
         """The run ends before its time; what happened since the last round is added to that round."""
-        self.writer.add_events(self.server.round, [*events, Event("stopped", why)], self._saved)
+        self.writer.add_events(self.server.round, [*events, Event("stopped", why)], self.saved)
         self.writer.about(state="stopped", error=why[:500])
         return why
 
     def _failed(self, why: str) -> str:
-        self.writer.add_events(self.server.round, [Event("failed", why)], self._saved)
+        self.writer.add_events(self.server.round, [Event("failed", why)], self.saved)
         self.writer.about(state="failed", error=why[:500])
         return why
 

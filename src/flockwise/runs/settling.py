@@ -17,13 +17,24 @@ from flockwise.stages.state import FREE, UNPLACED, State, all_alike, flocks_in
 from flockwise.types import Clients, Mask
 
 
-def give_back(engine: Engine, kept: Mapping[str, np.ndarray], before: Clients) -> None:
-    """Give clients that stay what they had kept to themselves; those that are new have what the engine made for them."""
+def give_back(engine: Engine, kept: Mapping[str, np.ndarray], before: Clients) -> list[Event]:
+    """Give clients that stay what they had kept to themselves; those that are new have what the engine made for them.
+
+    What another method had them keep, in another shape, is of no use: an event says that it is forgotten.
+    """
     fresh = engine.kept().get("own")
     back = {name: array for name, array in kept.items() if name != "own"}  # what all clients share
-    if "own" in kept and fresh is not None and fresh.shape[1:] == kept["own"].shape[1:]:
+    fits = "own" in kept and fresh is not None and fresh.shape[1:] == kept["own"].shape[1:]
+    if fits and fresh is not None:
         back["own"] = np.where((before >= 0)[:, None], rows_for(kept["own"], before, 0), fresh)
     engine.restore(back)
+    if fits or "own" not in kept:
+        return []
+    return [
+        Event(
+            "forgotten", "what clients kept to themselves is of another method, and is of no use to this one"
+        )
+    ]
 
 
 def who_came(parent: Run, parts: Parts, before: Clients, forgotten: list[str]) -> list[Event]:

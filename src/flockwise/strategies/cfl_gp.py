@@ -14,7 +14,7 @@ permutations. A client without a profile has the largest flock's model until its
 from typing import Annotated
 
 from flockwise.aggregation import Rule
-from flockwise.notes import AtMostClients
+from flockwise.notes import AtMostClients, Shapes
 from flockwise.options import Count
 from flockwise.stages import Every, Method, average, chain, everyone, find_flocks, place, sample, train, when
 from flockwise.stages.profiles import Profiles, Spectral
@@ -27,7 +27,7 @@ from flockwise.strategies.strategy import MEAN, strategy
 def cfl_gp(
     *,
     rule: Rule = MEAN,
-    flocks: Annotated[Count, AtMostClients(), "k: how many flocks"] = 2,
+    flocks: Annotated[Count, AtMostClients(), Shapes("profiles"), "k: how many flocks"] = 2,
     every: Annotated[Count, "rounds from one look to the next"] = 2,
     last: Annotated[Count, "the last round in which flocks are looked for"] = 10,
 ) -> Method:

@@ -15,6 +15,7 @@ from typing import Annotated
 
 from flockwise.aggregation import Rule
 from flockwise.clustering import agglomerative, dendrogram
+from flockwise.notes import Shapes
 from flockwise.options import Count, NonNegative
 from flockwise.stages import (
     Clustered,
@@ -42,7 +43,7 @@ def flux(
     *,
     rule: Rule = MEAN,
     warmup: Annotated[Count, "the round in which clients describe their data"] = 5,
-    size: Annotated[Count, "numbers that latents are projected to"] = 10,
+    size: Annotated[Count, Shapes("told"), "numbers that latents are projected to"] = 10,
     min_separation: Annotated[NonNegative, "flocks less apart than this are not real"] = 3.0,
     classes: Annotated[Count | None, "where nobody can look it up, in a Flower app"] = None,
 ) -> Method:

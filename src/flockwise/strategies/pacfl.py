@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 
 from flockwise.aggregation import Rule
 from flockwise.clustering import agglomerative, dendrogram
+from flockwise.notes import Shapes
 from flockwise.options import Count, NonNegative
 from flockwise.stages import (
     Clustered,
@@ -43,8 +44,8 @@ Sizes = Annotated[Count | None, "where nobody can look it up, in a Flower app"]
 def pacfl(
     *,
     rule: Rule = MEAN,
-    vectors: Annotated[Count, "p: singular vectors of a client's data (of each class)"] = 3,
-    by_class: Annotated[bool, "of each class by itself, as the authors' code has it"] = True,
+    vectors: Annotated[Count, Shapes("told"), "p: singular vectors of a client's data (of each class)"] = 3,
+    by_class: Annotated[bool, Shapes("told"), "of each class by itself, as the authors' code has it"] = True,
     angle: Annotated[
         Angles, "the smallest of all pairs, or the mean over vectors of one class and rank"
     ] = "smallest",
