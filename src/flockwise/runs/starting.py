@@ -73,9 +73,8 @@ def run(
     `clients` and `model` bring your own data and module; `model`, `training` and `attack` may also be said as a config
     says them: `model="mlp"`, `training={"epochs": 2}`, `attack={"name": "reverse", "clients": 2}`. `rounds`, `seed`,
     `fraction` (of the clients, a round) and further sections of a config (`checkpoint={"every": 5}`) say the rest.
-    `travels` names the tensors that are sent,
-    `trains` those that train, if it is not all of them. `task` is what models learn, if it is not classification
-    (`fw.tasks.regression()`, or a name).
+    `travels` names the tensors that are sent, `trains` those that train, if it is not all of them. `task` is what models
+    learn, if it is not classification (`fw.tasks.regression()`, or a name).
     `engine` trains: this machine, if not given. `data` is the folder of data sets, or of your own data (`data.path`).
     `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
     resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.

@@ -31,11 +31,9 @@ def load_model(
 ) -> nn.Module:  # fmt: skip
     """The model that `client` (number or name) has at the end of a run, or that of a `flock`.
 
-    Without either it is the one that most clients have.
-
-    It is written into `module`, which must be of the run's architecture; without one, the config's model is made anew
-    (a run of an older release needs the data set for its shape). `at` is an earlier round that was kept.
-    A client's model includes what of it the client kept to itself.
+    Without either it is the one that most clients have. It is written into `module`, which must be of the run's
+    architecture; without one, the config's model is made anew (a run of an older release needs the data set for its
+    shape). `at` is an earlier round that was kept. A client's model includes what of it the client kept to itself.
     """
     run = run if isinstance(run, Run) else open_run(run)
     client = None if client is None else run.client_number(client)
