@@ -223,7 +223,7 @@ def test_a_study_is_tuned_and_carried_out_and_says_so(tmp_path):
     assert all(one["config"]["evaluation"]["on"] == "validation" and one["tuned"] for one in said)
     assert len(study.results) == 8 and all(result.tuned == {RATE: 0.3} for result in study.results)
     again = Study(SMALL, out=tmp_path)
-    assert not again.missing and not again.untuned
+    assert not again.missing and not again.untuned(again.cells)
     notes = notes_of(tables_of(again.file, again.cells, again.every_result())[0])
     assert any(
         "Tuned on validation data (accuracy), 2 tries each of training.learning_rate with seed 0" in note
@@ -236,6 +236,18 @@ def test_a_study_is_tuned_and_carried_out_and_says_so(tmp_path):
         ("mean", "0.0001", "0"), ("mean", "0.3", "1"), ("median", "0.0001", "0"), ("median", "0.3", "1"),
     ]  # fmt: skip
     assert "on validation data" in (tmp_path / "page.html").read_text()
+
+
+def test_only_the_searches_of_cells_that_are_asked_for_are_carried_out(tmp_path):
+    study = Study(SMALL, out=tmp_path)
+    mine = [cell for cell in study.cells if "median" in cell.name]
+    assert study.carry_out(jobs=1, cells=mine)
+    assert [(search.label, bool(search.chosen)) for search in study.searches] == [
+        ("mean", False),
+        ("median", True),
+    ]
+    assert {result.cell for result in study.results} == {cell.name for cell in mine}
+    assert len(list((tmp_path / "tuning" / "results").rglob("*.json"))) == 2
 
 
 def test_methods_are_tuned_once_for_all_tables_that_share_a_search():

@@ -35,11 +35,9 @@ def found_model(path: Path, flock: int | None, client: str | None) -> "tuple[Run
 
 def client_number(run: "RecordedRun", said: str) -> int:
     """The number of a client that is said by its name or its number; a name comes first."""
-    names = {str(row["name"]): int(row["client"]) for row in run.clients}
-    if said in names:
-        return names[said]
-    if not said.isdecimal() or len(said) > 9:
-        from flockwise.plugins import nearest
+    from flockwise.errors import InputError
 
-        raise click.UsageError(f"{said}: no client is called so; {nearest(said, list(names)[:50])}")
-    return int(said)
+    try:
+        return run.client_number(said)
+    except InputError as error:
+        raise click.UsageError(str(error)) from error

@@ -74,9 +74,9 @@ def study(
         tell_costs(found, todo, jobs)
         return
     options: dict[str, Any] = {"jobs": jobs, "keep_runs": keep_runs, "ray": ray}
-    if found.untuned and not page_only and tune(found, **options):
+    if not page_only and found.untuned(todo) and tune(found, todo, **options):
         todo = chosen(found.cells if again else found.missing, found.cells, names)
-    whole = page_only or (not found.untuned and carry_out(found, todo, **options))
+    whole = page_only or (not found.untuned(todo) and carry_out(found, todo, **options))
     write_outputs(found)
     if not whole:
         click.echo("stopped; the same command goes on from here", err=True)
@@ -142,11 +142,17 @@ def tell_costs(found: "Study", todo: list["Cell"], jobs: int) -> None:
         f"{cost.cells} of {len(found.cells)} cells to run, {cost.rounds} rounds; {took}; "
         f"at most {_size(cost.disk)} of disk while it runs, {_size(cost.kept)} afterwards"
     )
-    if found.tries_left:
-        click.echo(f"before them {found.tries_left} tries of tuning, each about as long as a cell")
+    tries = _tries(found, todo)
+    if tries:
+        click.echo(f"before them {tries} tries of tuning, each about as long as a cell")
 
 
-def tune(found: "Study", **options: Any) -> bool:
+def _tries(found: "Study", todo: list["Cell"]) -> int:
+    """How many tries the searches still need that these cells wait for."""
+    return sum(search.left for search in found.untuned(todo))
+
+
+def tune(found: "Study", todo: list["Cell"], **options: Any) -> bool:
     """Carry out the searches with a line for each try; whether they are through."""
     from flockwise.cli.progress import stop_on_signal
     from flockwise.numbers import shown
@@ -160,9 +166,9 @@ def tune(found: "Study", **options: Any) -> bool:
                 printable(f"tuning: {told.cell.name} ({settings_said(told.cell.tuned)}): {said}"), err=True
             )
 
-    click.echo(f"tuning: {found.tries_left} tries before the cells", err=True)
+    click.echo(f"tuning: {_tries(found, todo)} tries before the cells", err=True)
     with stop_on_signal() as stop:
-        return found.tune(watch=watch, stop=stop, **options)
+        return found.tune(todo, watch=watch, stop=stop, **options)
 
 
 def carry_out(found: "Study", todo: list["Cell"], **options: Any) -> bool:

@@ -52,16 +52,16 @@ class Run(RecordedRun):
         return client_summary(self)
 
     def model(
-        self, client: int | None = None, *, flock: int | None = None, at: int | None = None,
+        self, client: int | str | None = None, *, flock: int | None = None, at: int | None = None,
         module: "nn.Module | Callable[[], nn.Module] | None" = None, data: str | Path | None = None,
     ) -> "nn.Module":  # fmt: skip
-        """The trained model of a client or a flock (without either: the one most clients have), ready to use."""
+        """The trained model of a client (by number or name) or a flock; without either, the one most clients have."""
         from flockwise.runs.trained import load_model
 
         return load_model(self, client, module, flock=flock, at=at, data=data)
 
     def save_model(
-        self, path: str | Path, client: int | None = None, *, flock: int | None = None, at: int | None = None,
+        self, path: str | Path, client: int | str | None = None, *, flock: int | None = None, at: int | None = None,
         module: "nn.Module | Callable[[], nn.Module] | None" = None, data: str | Path | None = None,
     ) -> Path:  # fmt: skip
         """Write such a model, with a card that says what it is: .safetensors, .pt (TorchScript) or .onnx."""
@@ -69,6 +69,7 @@ class Run(RecordedRun):
 
         if Path(path).suffix not in FORMATS:
             raise InputError(f"path = {str(path)!r}: must end in {', '.join(FORMATS)}")
+        client = None if client is None else self.client_number(client)
         model = self.model(client, flock=flock, at=at, module=module, data=data)
         which = (
             f"client {client}"
@@ -80,7 +81,7 @@ class Run(RecordedRun):
         return save(self, model, path, which, client, flock, at)
 
     def predict(
-        self, x: Any, client: int | None = None, *, flock: int | None = None, at: int | None = None,
+        self, x: Any, client: int | str | None = None, *, flock: int | None = None, at: int | None = None,
         module: "nn.Module | Callable[[], nn.Module] | None" = None, task: "Task | None" = None,
     ) -> "Predictions":  # fmt: skip
         """What such a model says of samples, given as clients hold them."""

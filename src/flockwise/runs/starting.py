@@ -11,7 +11,7 @@ from flockwise.data import Federation
 from flockwise.engine import Engine, Opener
 from flockwise.errors import InputError
 from flockwise.messages import Event
-from flockwise.options import written
+from flockwise.options import shown, written
 from flockwise.runs.assembly import Brought, assemble
 from flockwise.runs.data_check import checked_data
 from flockwise.runs.driving import Callback, ended, loop_of, policy_of, told_clients
@@ -21,24 +21,36 @@ from flockwise.runs.provenance import about_data, environment, new_run_path
 from flockwise.runs.whereabouts import pointed_at
 from flockwise.stages.method import Method
 from flockwise.store import create_run
-from flockwise.strategies.strategy import Strategy
+from flockwise.strategies.strategy import STRATEGIES, Strategy
+from flockwise.training import Recipe
 
 if TYPE_CHECKING:
     from torch import nn
 
     from flockwise.attacks import Attack
     from flockwise.tasks import Task
-    from flockwise.training import Recipe
+
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "model": (callable, 'a module, a function that makes one, or a name such as "mlp"'),
+    "training": (
+        lambda given: isinstance(given, Recipe),
+        'a recipe such as fw.SGD(epochs=2), or {"epochs": 2}',
+    ),
+    "attack": (
+        lambda given: hasattr(given, "section"),
+        'an attack such as fw.attacks.reverse(clients=2), or {"name": "reverse", "clients": 2}',
+    ),
+}
 
 
 def run(
     what: Method | Config | Mapping[str, Any] | str | Path,
     clients: Federation | None = None,
     *,
-    model: "nn.Module | Callable[..., nn.Module] | None" = None,
-    training: "Recipe | None" = None,
+    model: "nn.Module | Callable[..., nn.Module] | str | Mapping[str, Any] | None" = None,
+    training: "Recipe | Mapping[str, Any] | None" = None,
     task: "Task | str | None" = None,
-    attack: "Attack | None" = None,
+    attack: "Attack | str | Mapping[str, Any] | None" = None,
     rounds: int | None = None,
     seed: int | None = None,
     fraction: float | None = None,
@@ -58,15 +70,19 @@ def run(
         run(flic(warmup=10), clients, model=models.mlp, training=SGD(epochs=3), rounds=30)
         run("my.toml")
 
-    `clients` and `model` bring your own data and module; `rounds`, `seed`, `fraction` (of the clients, a round) and
-    further sections of a config (`checkpoint={"every": 5}`) say the rest. `travels` names the tensors that are sent,
-    `trains` those that train, if it is not all of them. `task` is what models learn, if it is not classification
-    (`fw.tasks.regression()`, or a name).
+    `clients` and `model` bring your own data and module; `model`, `training` and `attack` may also be said as a config
+    says them: `model="mlp"`, `training={"epochs": 2}`, `attack={"name": "reverse", "clients": 2}`. `rounds`, `seed`,
+    `fraction` (of the clients, a round) and further sections of a config (`checkpoint={"every": 5}`) say the rest.
+    `travels` names the tensors that are sent, `trains` those that train, if it is not all of them. `task` is what models
+    learn, if it is not classification (`fw.tasks.regression()`, or a name).
     `engine` trains: this machine, if not given. `data` is the folder of data sets, or of your own data (`data.path`).
     `on_round` is called after every round; `stop` is asked then, and ends the run at a point from which it can be
     resumed. `directory` is where pieces of your own are looked for: beside the config, or here, if not given.
     """
     _refuse_others(what, clients)
+    said = {"model": model, "training": training, "attack": attack}
+    model, training, attack = (_object(name, value) for name, value in said.items())
+    sections = merged(sections, {name: _words(value) for name, value in said.items() if _in_words(value)})
     beside = Path(what).parent if isinstance(what, str | Path) else Path.cwd()
     folder = beside if directory is None else Path(directory)
     brought = Brought(
@@ -99,10 +115,33 @@ def _refuse_others(what: object, clients: object) -> None:
         raise InputError(
             f"run({type(what).__name__}, ...): must be a method such as fw.flic(), a config as a mapping, or its path"
         )
+    if isinstance(what, str) and what.replace("_", "-") in STRATEGIES and not Path(what).exists():
+        raise InputError(
+            f"run({what!r}, ...): there is no file of that name; for the method say fw.strategies.{what.replace('-', '_')}()"
+        )
     if clients is not None and not isinstance(clients, Federation):
         raise InputError(
             f"clients = {type(clients).__name__}: must be a Federation, such as fw.Federation.from_arrays([(x, y), ...])"
         )
+
+
+def _in_words(value: object) -> bool:
+    return isinstance(value, str | Mapping)
+
+
+def _words(value: Any) -> dict[str, Any]:
+    """A section of a config from its piece's name, or as it is."""
+    return {"name": value} if isinstance(value, str) else dict(value)
+
+
+def _object(name: str, value: Any) -> Any:
+    """What was given as an object; None for what was said in words."""
+    if value is None or (_in_words(value) and not (name == "training" and isinstance(value, str))):
+        return None
+    kind, example = _KINDS[name]
+    if not kind(value):
+        raise InputError(f"{name} = {shown(value)}: must be {example}")
+    return value
 
 
 def _as_config(

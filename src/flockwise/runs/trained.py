@@ -27,16 +27,17 @@ from flockwise.store.checkpoint import state_of
 
 
 def load_model(
-    run: Run | str | Path, client: int | None = None, module: nn.Module | Callable[[], nn.Module] | None = None, *,
+    run: Run | str | Path, client: int | str | None = None, module: nn.Module | Callable[[], nn.Module] | None = None, *,
     flock: int | None = None, at: int | None = None, data: str | Path | None = None, method: Method | None = None,
 ) -> nn.Module:  # fmt: skip
-    """The model that `client` has at the end of a run, or that of a `flock` (without either: the one most clients have).
+    """The model that `client` (number or name) has at the end of a run, or that of a `flock`.
 
-    It is written into `module`, which must be of the run's architecture; without one, the config's model is made anew
-    (a run of an older release needs the data set for its shape). `at` is an earlier round that was kept.
-    A client's model includes what of it the client kept to itself.
+    Without either it is the one that most clients have. It is written into `module`, which must be of the run's
+    architecture; without one, the config's model is made anew (a run of an older release needs the data set for its
+    shape). `at` is an earlier round that was kept. A client's model includes what of it the client kept to itself.
     """
     run = run if isinstance(run, Run) else open_run(run)
+    client = None if client is None else run.client_number(client)
     directory = Path(run.environment.get("directory", "."))
     config = config_of_run(run, directory)
     if module is None:

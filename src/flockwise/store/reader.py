@@ -14,6 +14,7 @@ import numpy as np
 
 from flockwise.errors import InputError, RunError
 from flockwise.messages import Event
+from flockwise.plugins import nearest
 from flockwise.scoring import Scoring, read_scoring
 from flockwise.store import client_notes, files
 from flockwise.store.checkpoint import checkpoint_path, read_checkpoint
@@ -178,6 +179,17 @@ class Run:
         if self._client_columns:
             return self._client_columns[name]
         return listed(self.clients, name)
+
+    def client_number(self, said: int | str) -> int:
+        """The number of a client that is said by its name or its number; a name comes first."""
+        if not isinstance(said, str):
+            return int(said)
+        names = {str(row["name"]): int(row["client"]) for row in self.clients}
+        if said in names:
+            return names[said]
+        if not said.isdecimal() or len(said) > 9:
+            raise InputError(f"{said}: no client is called so; {nearest(said, list(names)[:50])}")
+        return int(said)
 
     def called(self, client: int) -> str:
         """A client in a sentence: its name, if it has one, and its number."""

@@ -16,7 +16,7 @@ from flockwise.studies.rows import with_rows
 from flockwise.studies.side_by_side import CellNews, jobs_for, run_units
 from flockwise.studies.table import StudyTable
 from flockwise.studies.tabulating import tables_of
-from flockwise.studies.tuning import Search, tune, with_choices
+from flockwise.studies.tuning import Search, searches_for, tune, with_choices
 from flockwise.studies.work import Bench, units_of
 
 
@@ -58,15 +58,10 @@ class Study:
         """What was tried and chosen for tables that are tuned, as far as it is on record."""
         return tune(self._as_written, self.tries, self.directory, among=self._all_tables)
 
-    @property
-    def untuned(self) -> list[Search]:
-        """The searches that are not through."""
-        return [search for search in self.searches if not search.chosen and not search.error]
-
-    @property
-    def tries_left(self) -> int:
-        """How many tries the searches still need."""
-        return sum(search.left for search in self.searches)
+    def untuned(self, cells: Iterable[Cell]) -> list[Search]:
+        """The searches that some cells wait for."""
+        found = searches_for(cells, self.searches)
+        return [search for search in found if not search.chosen and not search.error]
 
     def tries(self) -> list[Result]:
         """The tries on record, one result each."""
@@ -122,25 +117,31 @@ class Study:
         watch: Callable[[CellNews], object] = lambda told: None, stop: Callable[[], bool] = lambda: False,
     ) -> bool:  # fmt: skip
         """Run what is missing, side by side; whether all of it was tried. The same call goes on after a stop."""
-        if not self.tune(jobs=jobs, keep_runs=keep_runs, ray=ray, watch=watch, stop=stop):
+        asked = None if cells is None else list(cells)
+        if not self.tune(asked, jobs=jobs, keep_runs=keep_runs, ray=ray, watch=watch, stop=stop):
             return False
-        chosen = self.missing if cells is None else self._now(cells)
+        chosen = self.missing if asked is None else self._now(asked)
         return self._run(list(chosen), self.folder, jobs, keep_runs, ray, watch, stop)
 
     def tune(
-        self, *, jobs: int = 0, keep_runs: bool = False, ray: str | None = None,
+        self, cells: Iterable[Cell] | None = None, *, jobs: int = 0, keep_runs: bool = False, ray: str | None = None,
         watch: Callable[[CellNews], object] = lambda told: None, stop: Callable[[], bool] = lambda: False,
     ) -> bool:  # fmt: skip
-        """Carry out the searches that are not through; whether all of them are. Nothing to do where nothing is tuned."""
-        if not self.untuned:
+        """Carry out the searches that cells (all, if none are named) wait for; whether they are through then."""
+        asked = self.cells if cells is None else list(cells)
+        if not self.untuned(asked):
             return True
+        keys = {(cell.table, cell.name, cell.seed) for cell in asked}
+        as_written = [cell for cell in self._as_written if (cell.table, cell.name, cell.seed) in keys]
 
         def carry_out(tries: list[Cell]) -> bool:
             return self._run(tries, self.folder / "tuning", jobs, keep_runs, ray, watch, stop)
 
-        found = tune(self._as_written, self.tries, self.directory, carry_out, among=self._all_tables)
+        tuned = tune(as_written, self.tries, self.directory, carry_out, among=self._all_tables)
+        known = {(search.table, search.group): search for search in [*self.searches, *tuned]}
+        found = list(known.values())
         self.__dict__ |= {"searches": found, "cells": with_choices(self._as_written, found, self.directory)}
-        return not self.untuned
+        return not self.untuned(asked)
 
     def _now(self, cells: Iterable[Cell]) -> list[Cell]:
         """The cells as they are by now, if they were asked for before they were tuned."""

@@ -100,6 +100,13 @@ def with_choices(cells: Sequence[Cell], searches: Sequence[Search], directory: P
     return changed
 
 
+def searches_for(cells: Iterable[Cell], searches: Iterable[Search]) -> list[Search]:
+    """The searches that some cells have their settings from."""
+    found = {(search.table, search.group): search for search in searches}
+    keys = dict.fromkeys(_key(cell, found) for cell in cells if cell.spec.tune is not None)
+    return [found[key] for key in keys if key in found]
+
+
 def _key(cell: Cell, known: Container[Key]) -> Key:
     """Which search a cell's settings come from: that of the table it shares one with, if its method is in there."""
     shared, group = tune_of(cell).table, group_of(cell)

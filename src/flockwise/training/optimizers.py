@@ -83,7 +83,9 @@ def _recipe(
 ) -> Recipe:  # fmt: skip
     unknown = [name for name in shared if name not in Shared.__annotations__]
     if unknown:
-        raise InputError(f"{unknown[0]}: unknown; {nearest(unknown[0], list(Shared.__annotations__))}")
+        known = inspect.signature(_BY_NAME.get(optimizer, Optimizer)).parameters
+        hint = "did you mean 'learning_rate'?" if unknown[0] == "lr" else nearest(unknown[0], list(known))
+        raise InputError(f"{unknown[0]}: unknown; {hint}")
     return Recipe(
         epochs, batch_size, learning_rate, momentum, weight_decay, shared.get("proximal", 0.0), optimizer,
         shared.get("clip"), schedules_from(shared.get("schedule")), schedules_from(shared.get("step_schedule")),
@@ -91,5 +93,6 @@ def _recipe(
     )  # fmt: skip
 
 
+_BY_NAME: dict[str, Callable[..., Recipe]] = {"sgd": SGD, "adam": Adam, "adamw": AdamW}
 for _each in (SGD, Adam, AdamW, Optimizer):
     _spelled_out(_each)
