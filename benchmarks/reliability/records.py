@@ -20,7 +20,15 @@ LOST = "of a commit that is not in the history"
 
 def _newest(kind: str) -> dict[str, Any]:
     found = [json.loads(path.read_text()) for path in sorted(RESULTS.glob(f"{kind}-*.json"))]
-    return next((each for each in reversed(found) if not is_lost(each)), {})
+    return next((each for each in reversed(found) if not is_lost(each)), found[-1] if found else {})
+
+
+def _told_if_lost(results: list[dict[str, Any]]) -> str:
+    return (
+        f"\n\nWhat stands here was measured with code {LOST}, and is not counted."
+        if any(map(is_lost, results))
+        else ""
+    )
 
 
 def _decoders() -> dict[str, dict[str, int]]:
@@ -128,7 +136,7 @@ def _code(change: str) -> str:
 def load() -> tuple[int, int, str]:
     """The soak and the formula of memory."""
     soak, memory = _newest("soak"), _newest("memory")
-    held = [soak["held"]] if soak else []
+    held = [soak["held"]] if soak and not is_lost(soak) else []
     told = ""
     if soak:
         first, last = soak["looks"][0], soak["looks"][-1]
@@ -139,14 +147,15 @@ def load() -> tuple[int, int, str]:
             f"{soak['directory_mb']} MB.\n\n"
         )
     if memory:
-        held += [row["held"] for row in memory["rows"]]
+        held += [row["held"] for row in memory["rows"] if not is_lost(memory)]
         keys = ("method", "clients", "parameters", "formula_mb", "peak_mb", "allowed_mb")
         shown = [
             _row(*(row[key] for key in keys)) for row in sorted(memory["rows"], key=lambda row: row["held"])
         ]
         head = _row("method", "clients", "parameters", "formula, MB", "peak, MB", "allowed, MB")
         told += "\n".join([head, _row(*["---"] * 6), *shown])
-    return sum(map(bool, held)), len(held), told.strip()
+    lost = _told_if_lost([each for each in (soak, memory) if each])
+    return sum(map(bool, held)), len(held), told.strip() + lost
 
 
 def dropout() -> str:
@@ -163,7 +172,8 @@ def dropout() -> str:
     lines = ["| method | " + " | ".join(shares) + " |", "|---" * (len(shares) + 1) + "|"]
     for method, row in found.items():
         lines.append(f"| {method} | " + " | ".join(_spread(row.get(share, [])) for share in shares) + " |")
-    return "\n".join(lines)
+    files = (HERE / "dropout" / "results" / "results").glob("*.json")
+    return "\n".join(lines) + _told_if_lost([json.loads(file.read_text()) for file in files])
 
 
 def _spread(values: list[float]) -> str:
