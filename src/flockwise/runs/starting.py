@@ -81,15 +81,14 @@ def run(
     """
     _refuse_others(what, clients)
     said = {"model": model, "training": training, "attack": attack}
-    model, training, attack = (_object(name, value) for name, value in said.items())
+    own = {name: _object(name, value) for name, value in said.items()}
     sections = merged(sections, {name: _words(value) for name, value in said.items() if _in_words(value)})
     beside = Path(what).parent if isinstance(what, str | Path) else Path.cwd()
     folder = beside if directory is None else Path(directory)
-    brought = Brought(
-        clients, model, what if isinstance(what, Method) else None, attack, engine, training, _task(task)
-    )
+    method = what if isinstance(what, Method) else None
+    brought = Brought(clients, own["model"], method, own["attack"], engine, own["training"], _task(task))
     given = _in_sections(sections, task, rounds, fraction, travels, trains)
-    config = _as_config(what, brought, training, seed, given, overrides, folder)
+    config = _as_config(what, brought, own["training"], seed, given, overrides, folder)
     config, sets = pointed_at(config, data, folder)
     path = Path(out) if out is not None else new_run_path(config)
     parts = assemble(config, directory=folder, data=sets, brought=brought)
