@@ -47,7 +47,7 @@ TESTS = {
     "absolute": [PAIRS, COMPILED],
     "parallel": [f"{KERNELS}parallel.py"],
     "calls": [COMPILED, f"{KERNELS}fold.py", PAIRS],
-    "loading": [f"{KERNELS}loading.py", COMPILED],
+    "loading": [f"{KERNELS}kernel_loading.py", COMPILED],
     "fold": [f"{KERNELS}fold.py"],
     "stored": [f"{KERNELS}stored.py"],
     "kernels, C++": [COMPILED, f"{KERNELS}fold.py", PAIRS],

@@ -6,12 +6,18 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from flockwise.aggregation import krum, median
-from flockwise.kernels import set_threads, thread_count
+from flockwise.kernels import parallel, set_threads, thread_count
 from flockwise.kernels.parallel import blocks, each_chunk, one_blas_thread
 
 
 def blas_threads():
     return [library.num_threads for library in ThreadpoolController().select(user_api="blas").lib_controllers]
+
+
+@pytest.fixture(autouse=True)
+def _libraries_loaded_since(monkeypatch):
+    """Which libraries there are is looked up once; other tests may have loaded more since."""
+    monkeypatch.setattr(parallel, "_controller", None)
 
 
 def test_blas_gets_its_threads_back():
