@@ -27,6 +27,7 @@ class Nodes:
         self._head = f"{_NET}.1" if namespaces else "127.0.0.1"
         self._started: dict[int, subprocess.Popen[bytes]] = {}
         if namespaces:
+            _ip("link", "del", _BRIDGE, check=False)  # of one that was killed
             _ip("link", "add", _BRIDGE, "type", "bridge")
             _ip("addr", "add", f"{self._head}/24", "dev", _BRIDGE)
             _ip("link", "set", _BRIDGE, "up")
@@ -42,6 +43,7 @@ class Nodes:
         """One more node."""
         if self.namespaces:
             name, inside, outside = f"fwray{number}", f"fwr{number}i", f"fwr{number}o"
+            _ip("netns", "del", name, check=False)
             _ip("netns", "add", name)
             _ip("link", "add", outside, "type", "veth", "peer", "name", inside)
             _ip("link", "set", outside, "master", _BRIDGE, "up")
