@@ -117,7 +117,9 @@ def main() -> int:
             continue
         found = run(row, chosen.times, chosen.only)
         if not found["cases"] and not found["skipped"]:
-            raise SystemExit(f"row {row['row']}: no test was tried; --only takes a test's name without its file")
+            raise SystemExit(
+                f"row {row['row']}: no test was tried; --only takes a test's name without its file"
+            )
         stamp = found["date"].replace(":", "").replace("-", "")
         (RESULTS / f"row-{row['row']:02}-{stamp}.json").write_text(json.dumps(found, indent=1) + "\n")
         wrong += found["passed"] != found["total"] or not found["total"]
