@@ -107,10 +107,8 @@ class Loop:
                 if self.engine.retries is None:
                     raise
                 heard = error.events if isinstance(error, Unanswered) else []
-                if (
-                    not self.server.round
-                ):  # there is no checkpoint to hold what was asked: it waits for the next start
-                    asked = []
+                # Before the first round there is no checkpoint to hold what was asked: it waits for the next start.
+                asked = asked if self.server.round else []
                 return self._stopped([*asked, *heard, *self.engine.events()], str(error))
             last = self.server.round >= rounds
             tested = self._tested(last, record.events)

@@ -156,6 +156,13 @@ class Choice:
         return labels
 
 
+def with_own(models: Models, rows: Rows, clients: Clients, own: Models) -> tuple[Models, Rows]:
+    """The models that are shared, then those of the clients that have their own; and everybody's row among them."""
+    rows = rows.copy()
+    rows[clients] = len(models) + np.arange(len(clients))
+    return np.concatenate([models, own]), rows
+
+
 own_flock, joint, one_model = OwnFlock(), Joint(), OneModel()
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flockwise.similarity import ClientTable
-from flockwise.stages.attribution import Attribution, SendsOne, own_flock
+from flockwise.stages.attribution import Attribution, SendsOne, own_flock, with_own
 from flockwise.stages.stage import REPLIES, Round, Setting, Stage, stage
 from flockwise.stages.state import Slot, State
 from flockwise.types import Models, Rows
@@ -43,9 +43,7 @@ class OwnModels(SendsOne):
         if held is None:
             return models, rows
         own = np.flatnonzero(held.table["has"])
-        rows = rows.copy()
-        rows[own] = len(models) + np.arange(len(own))
-        return np.concatenate([models, held.table["models"][own]]), rows
+        return with_own(models, rows, own, held.table["models"][own])
 
     @property
     def keep(self) -> Stage:

@@ -15,7 +15,7 @@ import numpy as np
 
 from flockwise.messages import Event, Plan, Scores, Task
 from flockwise.scoring import Scoring
-from flockwise.stages.attribution import Attribution, SendsOne, own_flock
+from flockwise.stages.attribution import Attribution, SendsOne, own_flock, with_own
 from flockwise.stages.course import COURSES, PAST
 from flockwise.stages.sketching import sketcher_of
 from flockwise.stages.stage import Holds, Round, Setting, Stage, Steps, ask
@@ -55,9 +55,7 @@ class OwnStep(SendsOne):
         own = own[: max(state.clients + _ROOM - len(models), 0)]
         if not len(own):
             return models, rows
-        rows = rows.copy()
-        rows[own] = len(models) + np.arange(len(own))
-        return np.concatenate([models, _further(state, setting, own)]), rows
+        return with_own(models, rows, own, _further(state, setting, own))
 
     @property
     def choose(self) -> Stage:
