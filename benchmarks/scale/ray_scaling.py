@@ -1,6 +1,6 @@
 """One node of a Ray cluster against two: how much faster rounds are, beside what the same cores give the local engine.
 
-    python benchmarks/scale/ray_scaling.py --data DIR [--json FILE]
+    python benchmarks/scale/ray_scaling.py --data DIR [--only WORKLOAD] [--json FILE]
 
 Nodes have one core each, by a `ray start` of their own, in network namespaces of their own if this user may make them: this
 machine has two cores, so it ends at two nodes. Workload A of benchmarks/performance/engine.py (the papers' CNN, 10 clients a
@@ -96,6 +96,7 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, default=os.environ.get("FLOCKWISE_DATA"), help="where MNIST lies"
     )
+    parser.add_argument("--only", choices=WORKLOADS, help="one of the workloads")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if options.data is None:
@@ -108,6 +109,8 @@ def main() -> None:
         "repetitions": REPETITIONS, "rounds": ROUNDS, "workloads": {},
     }  # fmt: skip
     for name, content in WORKLOADS.items():
+        if options.only not in (None, name):
+            continue
         about["workloads"][name] = measured(content, namespaces, options.data)
         print(name, json.dumps({key: about["workloads"][name][key] for key in ("median", "gain", "share")}))
         if options.json:
