@@ -24,7 +24,7 @@ from flockwise.schedules import SCHEDULES
 from flockwise.similarity import SIMILARITIES
 from flockwise.splits import SPLITS
 from flockwise.strategies import STRATEGIES
-from flockwise.studies.published.overview import headlines, overview
+from flockwise.studies.published.overview import one_screen, overview
 from flockwise.studies.published.page import write_page
 from flockwise.studies.published.publication import Publication
 from flockwise.tasks import TASKS
@@ -54,7 +54,7 @@ def pages() -> dict[Path, str]:
         HERE / "vocabulary.md": _vocabulary(),
         **{SOURCE / package / "__init__.pyi": _names(package) for package in FOLDERS},
         **_papers(papers),
-        readme: "\n".join([before + BLOCK, *headlines(papers), BLOCK + after]),
+        readme: "\n".join([before + BLOCK, *one_screen(papers), BLOCK + after]),
     }
 
 

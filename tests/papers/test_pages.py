@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from flockwise.cli.app import app
 from flockwise.papers import NAMES, publication
 from flockwise.studies.published.claims import ORDER
-from flockwise.studies.published.overview import headlines, overview
+from flockwise.studies.published.overview import headlines, one_screen, overview
 from flockwise.studies.published.page import RULE, write_page
 from flockwise.studies.published.publication import Publication
 
@@ -100,14 +100,27 @@ def test_the_overview_has_every_paper_and_every_claim(papers: dict[str, Publicat
         assert f"[{paper.title.partition(' (')[0]}](papers/{paper.name}.md)" in text
     told = sum(line.startswith("| **") for line in text.splitlines())
     assert told == sum(len(paper.written_claims) for paper in papers.values())
-    lines = headlines(list(papers.values()))
-    assert len(lines) == 2 + len(papers)  # one screen: a row for each paper
+    lines = headlines(list(papers.values()), "papers")
+    assert len(lines) == 2 + len(papers)  # a row for each paper
     assert lines[0] == "| paper | contradicted, so far against, or open | claims | numbers |"
     for paper, line in zip(papers.values(), lines[2:], strict=True):
         against = [
             one for one in paper.claims if one.verdict in ("contradicted", "open: few seeds, against", "open")
         ]
         assert all((one.claim.short or one.claim.says) in line for one in against)
+
+
+def test_one_screen_counts_every_claim_and_names_those_that_are_contradicted(
+    papers: dict[str, Publication],
+) -> None:
+    lines = one_screen(list(papers.values()))
+    counts = [cell for line in lines[2 : 2 + len(papers)] for cell in line.split("|")[2:-1]]
+    claims = [one for paper in papers.values() for one in paper.claims]
+    assert sum(int(cell) for cell in counts if cell.strip()) == len(claims)
+    told = "\n".join(lines[2 + len(papers) :])
+    against = [one for one in claims if one.verdict == "contradicted"]
+    assert against and all((one.claim.short or one.claim.says) in told for one in against)
+    assert len("\n".join(lines)) < 2500
 
 
 def test_pages_can_be_made_of_nothing(tmp_path: Path) -> None:

@@ -46,16 +46,34 @@ def overview(papers: Sequence[Publication], folder: str = "papers") -> str:
     return "\n".join([*parts, _HOW_TO])
 
 
-def headlines(papers: Sequence[Publication], folder: str = "docs/papers") -> list[str]:
-    """One screen, a row for each paper: what our numbers go against, then how many of what."""
+def headlines(papers: Sequence[Publication], folder: str) -> list[str]:
+    """A row for each paper: what our numbers go against, then how many of what."""
     lines = ["| paper | contradicted, so far against, or open | claims | numbers |", "|---|---|---|---|"]
     for paper in papers:
-        title, _, by = paper.title.partition(" (")
-        link = f"[{title}]({folder}/{paper.name}.md)" + (f" ({by}" if by else "")
         claims = _counts(Counter(one.verdict for one in paper.claims), ORDER)
         numbers = _counts(counted(paper.rows), KINDS) or "none printed"
-        lines.append(f"| {link} | {_against(paper)} | {claims} | {numbers} |")
+        lines.append(f"| {_link(paper, folder)} | {_against(paper)} | {claims} | {numbers} |")
     return lines
+
+
+def one_screen(papers: Sequence[Publication], folder: str = "docs/papers") -> list[str]:
+    """How many claims came out how, a row for each paper, then in words those that enough seeds contradict."""
+    shown = [kind for kind in ORDER if any(one.verdict == kind for paper in papers for one in paper.claims)]
+    lines = [f"| claims | {' | '.join(_plain(kind) for kind in shown)} |", "|---|" + "---:|" * len(shown)]
+    for paper in papers:
+        counts = Counter(one.verdict for one in paper.claims)
+        lines.append(f"| {_link(paper, folder)} | {' | '.join(str(counts[kind] or '') for kind in shown)} |")
+    settled = {
+        paper.title.partition(" (")[0]: [one.headline for one in paper.claims if one.verdict == CONTRADICTED]
+        for paper in papers
+    }
+    told = [f"- {name}: {'; '.join(claims)}." for name, claims in settled.items() if claims]
+    return [*lines, "", "Contradicted by at least three seeds:", "", *told] if told else lines
+
+
+def _link(paper: Publication, folder: str) -> str:
+    title, _, by = paper.title.partition(" (")
+    return f"[{title}]({folder}/{paper.name}.md)" + (f" ({by}" if by else "")
 
 
 def _against(paper: Publication) -> str:
