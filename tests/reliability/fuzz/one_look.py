@@ -1,7 +1,8 @@
 """One look into a database for all that is asked of it: opening and checking it anew is most of what an input costs.
 
 A run's reader opens its database for every table. As long as nobody writes the file, each of these looks finds the same
-bytes, so one connection, with the checks that come with it, stands for all of them.
+bytes, so one connection, with the checks that come with it, stands for all of them. Where only other files of the run are
+tried, what it answers is kept, too.
 """
 
 import contextlib
@@ -31,16 +32,45 @@ class _Kept:
             self.database.execute("ROLLBACK")
 
 
-class OneLook:
-    """The connections that are kept, by file."""
+class _Answer:
+    """Rows that were read before."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: list[Any]) -> None:
+        self.fetchall = rows.copy
+        self.fetchone = lambda: rows[0] if rows else None
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._rows)
+
+
+class _Remembering(_Kept):
+    """A connection that asks each question once."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        super().__init__(database)
+        self.answers: dict[Any, _Answer] = {}
+
+    def execute(self, query: str, values: tuple[Any, ...] = ()) -> _Answer:
+        """As it was answered the first time."""
+        if query == "BEGIN":  # there is nothing to be kept apart from
+            return _Answer([])
+        if (query, values) not in self.answers:
+            self.answers[query, values] = _Answer(self.database.execute(query, values).fetchall())
+        return self.answers[query, values]
+
+
+class OneLook:
+    """The connections that are kept, by file; `remembering` also their answers."""
+
+    def __init__(self, remembering: bool = False) -> None:
         self._kept: dict[Path, _Kept] = {}
+        self._kind = _Remembering if remembering else _Kept
 
     def __call__(self, file: Path, patience: float) -> _Kept:
         """In place of opening the database."""
         if file not in self._kept:
-            self._kept[file] = _Kept(_connected(file, patience))
+            self._kept[file] = self._kind(_connected(file, patience))
         return self._kept[file]
 
     def forget(self) -> None:

@@ -39,7 +39,7 @@ def whole(rounds: int) -> dict[str, bytes]:
         return {name: (path / name).read_bytes() for name in names}
 
 
-LOOK = OneLook()
+LOOK, SAME = OneLook(), OneLook(remembering=True)  # the second where the database is not what is tried
 _there: dict[Path, dict[str, bytes]] = {}  # what lies in a folder; it is not written again
 
 
@@ -51,6 +51,7 @@ def placed(folder: Path, rounds: int = 2, **files: bytes) -> Path:
         if there.get(name) != content:
             if name == "run.sqlite":
                 LOOK.forget()
+                SAME.forget()
             put(folder / name, content)
             there[name] = content
     return folder
@@ -150,10 +151,10 @@ def _number(text: bytes) -> float | int:
 @decoder("config.toml of a run", lambda: [whole(1)["config.toml"]], quick=300)
 def _(data: bytes, folder: Path) -> object:
     path = placed(folder, 1, config_toml=data)
-    with LOOK.shared():
+    with SAME.shared():
         run = open_run(path)
         run.check()
-        return run.config, run.damage
+        return run.config, run.glance()
 
 
 @decoder(
@@ -163,9 +164,9 @@ def _(data: bytes, folder: Path) -> object:
 )
 def _(data: bytes, folder: Path) -> object:
     path = placed(folder, 1, environment_json=data)
-    with LOOK.shared():
+    with SAME.shared():
         run = open_run(path)
-        return run.environment, run.damage, samples_on_record(run)
+        return run.environment, run.glance(), samples_on_record(run)
 
 
 def states() -> list[bytes]:
@@ -216,7 +217,7 @@ def _(data: bytes, folder: Path) -> object:
     if not (path / "requests").exists():
         (path / "requests").mkdir()
     put(path / "requests" / "1.json", data)
-    with LOOK.shared():
+    with SAME.shared():
         return pending(path), apply_requests(path, _Nobody())  # type: ignore[arg-type]
 
 
