@@ -89,6 +89,8 @@ def sybil_weights(histories):
         if most[i] < most[j]:
             pardoned[i, j] = alike[i, j] * most[i] / most[j]
     weights = np.array([min(max(1 - row.max(), 0), 1) for row in pardoned])
+    if weights.max() == 0:
+        return weights
     weights = weights / weights.max()
     weights[weights > 0.99] = 0.99
     return np.clip(np.log(weights / (1 - weights) + 1e-5) + 0.5, 0, 1)

@@ -12,6 +12,7 @@ from flockwise.messages import ROOT
 from flockwise.runs.channel import Channel
 from flockwise.runs.clock import make_clock
 from flockwise.store import open_run
+from tests.conftest import Cases
 
 from .small import FLIC, fingerprint, with_changes
 
@@ -31,13 +32,18 @@ def played(path: Path, rounds: int = 8, **faults: object) -> fw.Run:
     )
 
 
-def test_a_round_closes_at_the_deadline_and_late_replies_are_counted(tmp_path: Path) -> None:
-    run = played(tmp_path / "run", rounds=20, deadline=2.0)
+def test_a_round_closes_at_the_deadline_and_late_replies_are_counted(tmp_path: Path, cases: Cases) -> None:
+    rounds = cases.many(20)
+    run = played(tmp_path / "run", rounds=rounds, deadline=2.0)
     times = run.facts["round_time"]
+    for taken in times:
+        cases.measure("time of a round, in deadlines", taken / 2.0)
     assert np.quantile(times, 0.99) <= 2.0 * 1.05 and times.min() > 0
-    assert run.facts["late"].tolist() == [2.0] * 20 and run.facts["participants"].tolist() == [6.0] * 20
+    assert (
+        run.facts["late"].tolist() == [2.0] * rounds and run.facts["participants"].tolist() == [6.0] * rounds
+    )
     late = [event for event in run.events if event.kind == "late"]
-    assert {event.client for event in late} == set(slow_ones()) and len(late) == 40
+    assert {event.client for event in late} == set(slow_ones()) and len(late) == 2 * rounds
     assert all(event.detail["took"] > 8 and "closed at 2" in event.message for event in late)
 
 

@@ -1,10 +1,11 @@
 """Every hostile reply, whatever the strategy and the rule: turned away with a reason, and bit for bit as if never sent.
 
 Every change is tried with a sixtieth of the grid of strategies, rules, hostile replies and the round in which they come;
-`make reliability TIMES=20` tries all of it.
+`make reliability TIMES=20` tries all of it. No case may take longer than two seconds of the processor.
 """
 
 import inspect
+import time
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -27,14 +28,18 @@ GROUPS, DIMENSION, ROUNDS, LIAR = [0, 1] * 5, 24, 4, 2
 ENGINE = FakeEngine(goals_of(GROUPS, DIMENSION), groups=GROUPS)
 # Each value in one coordinate, and in all of them.
 VALUES = {"NaN": np.nan, "Inf": np.inf, "-Inf": -np.inf, "1e30": 1e30, "-3e38": -3e38}
-BAD: dict[str, Callable[[Any], Any]] = {
-    # Whoever drives a server binds numbers to senders: see test_who_sent_it.py for the one that is nobody's.
-    **{kind: spoil for kind, (spoil, _) in HOSTILE.items() if kind != "the server's own data"},
+_OF_NUMBERS = ("nan", "infinite", "overflowing", "too long")
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    **{kind: HOSTILE[kind][0] for kind in _OF_NUMBERS},
     **{f"{name} in one": with_update(spiked(value)) for name, value in VALUES.items()},
     **{
         f"{name} in all": with_update(lambda update, value=value: np.full_like(update, value))
         for name, value in VALUES.items()
     },
+}
+# Whoever drives a server binds numbers to senders: see test_who_sent_it.py for the one that is nobody's.
+FORMS: dict[str, Callable[[Any], Any]] = {
+    kind: spoil for kind, (spoil, _) in HOSTILE.items() if kind not in (*_OF_NUMBERS, "the server's own data")
 }
 # Odd, but numbers as any other: they are taken, and what comes out is finite.
 ODD = {
@@ -74,6 +79,7 @@ def pairs() -> list[tuple[str, str]]:
 
 
 PAIRS = pairs()
+LONGEST = 2.0  # seconds of the processor for a case
 
 
 def closed(server: Server, spoil: Callable[[Reply], Any] | None, at: int) -> tuple[bytes, int, int]:
@@ -95,18 +101,32 @@ def closed(server: Server, spoil: Callable[[Reply], Any] | None, at: int) -> tup
     return b"".join(array.tobytes() for array in server.state.to_arrays().values()), sent, turned_away
 
 
-@pytest.mark.parametrize("strategy", list(STRATEGIES))
-def test_a_hostile_reply_is_as_if_it_were_not_there(strategy: str, cases: Cases) -> None:
-    grid = list(product([pair for pair in PAIRS if pair[0] == strategy], BAD, (1, 3)))
-    drawn = generator(0, f"hostile {strategy}").permutation(len(grid))[: len(grid) // 60 + 1].tolist()
+def as_if_it_were_not_there(
+    strategy: str, cases: Cases, bad: dict[str, Callable[[Any], Any]], seed: int
+) -> None:
+    """Each of these replies, with every rule that the strategy takes, in an early round and in a later one."""
+    grid = list(product([pair for pair in PAIRS if pair[0] == strategy], bad, (1, 3)))
+    drawn = generator(seed, f"hostile {strategy}").permutation(len(grid))[: len(grid) // 60 + 1].tolist()
     clean: dict[tuple[tuple[str, str], int], bytes] = {}
     for number in range(len(grid)) if cases.full else drawn:
         pair, kind, at = grid[number]
         cases.count(1)
         if (pair, at) not in clean:
             clean[pair, at] = closed(server_of(*pair), None, at)[0]
-        found, sent, rejected = closed(server_of(*pair), BAD[kind], at)
+        began = time.process_time()
+        found, sent, rejected = closed(server_of(*pair), bad[kind], at)
         assert found == clean[pair, at] and rejected == sent > 0, (pair, kind, at)
+        assert time.process_time() - began < LONGEST, (pair, kind, at)
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_a_reply_of_hostile_numbers_is_as_if_it_were_not_there(strategy: str, cases: Cases) -> None:
+    as_if_it_were_not_there(strategy, cases, NUMBERS, 0)
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_a_reply_of_a_wrong_form_is_as_if_it_were_not_there(strategy: str, cases: Cases) -> None:
+    as_if_it_were_not_there(strategy, cases, FORMS, 1)
 
 
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
@@ -116,7 +136,9 @@ def test_numbers_that_are_odd_leave_every_model_finite(strategy: str, cases: Cas
     for number in range(len(grid)) if cases.full else drawn:
         pair, kind, at = grid[number]
         cases.count(1)
+        began = time.process_time()
         assert closed(server_of(*pair), ODD[kind], at)[2] == 0, (pair, kind, at)
+        assert time.process_time() - began < LONGEST, (pair, kind, at)
 
 
 @pytest.mark.parametrize("rule", list(RULES))

@@ -20,6 +20,7 @@ from flockwise.types import Square, Vector, Weights
 
 # Up to here all pairwise distances cost less than the few passes over the updates that they replace.
 PAIRWISE = 200
+ROUNDING = 1e-12  # of a sum of distances
 
 
 @rule(
@@ -41,7 +42,7 @@ def geometric_median(
 
     Where the median is not unique (two clients of equal weight), a point between them: the mean for two.
     An update that holds half of the weight or is optimal itself is returned exactly. Of up to 200 clients none has a
-    smaller sum of distances; of more, the sum may exceed the least by some 1e-5 of it when steps run out.
+    smaller sum of distances. Close to an update steps may run out: the sum may then exceed the least by some 1e-5 of it.
     """
     rows = as_rows(updates)
     shares = as_weights(weights, len(rows))
@@ -60,7 +61,8 @@ def geometric_median(
         return np.array(rows[best])
     coefficients = _coefficients(products, shares, steps, tolerance)
     # Close to an update the iteration is slow, and may run out of steps when that update is still the better point.
-    if np.sqrt(_squared_to(products, coefficients)) @ shares > sums[best]:
+    # By rounding alone it is not: of many points that are as good, another order of clients must not give another.
+    if np.sqrt(_squared_to(products, coefficients)) @ shares > sums[best] * (1 + ROUNDING):
         return np.array(rows[best])
     return weighted_sum(rows, coefficients)
 
