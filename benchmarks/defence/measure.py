@@ -13,7 +13,7 @@ without attackers and one with.
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,15 +106,14 @@ def in_order(seeds: int) -> Iterator[tuple[Place, int]]:
             yield from ((place, seed) for count in these for place in places(count))
 
 
-def carry_out(seeds: int, only: int | None, out: Path) -> None:
+def carry_out(seeds: int, only: int | None, methods: Container[str], out: Path) -> None:
     """Run what is missing, one after the other; every run is on record when it ends."""
     rows = _known(out)
     done = {_key(row) for row in [*rows, *_known()]}
     for (method, split, attack), seed in in_order(seeds):
-        if (
-            seed != (only or seed)
-            or _key({"method": method, "split": split, "attack": attack, "seed": seed}) in done
-        ):
+        if method not in methods or seed != (only or seed):
+            continue
+        if _key({"method": method, "split": split, "attack": attack, "seed": seed}) in done:
             continue
         rows.append(measured(method, split, attack, seed))
         print(json.dumps(rows[-1]), flush=True)
@@ -247,11 +246,12 @@ def main() -> None:
     parser.add_argument(
         "--only", type=int, metavar="SEED", help="for several at once, each into a file of its own"
     )
+    parser.add_argument("--method", action="append", choices=METHODS, help="only these; may be repeated")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--page", action="store_true", help="run nothing")
     given = parser.parse_args()
     if not given.page:
-        carry_out(given.seeds, given.only, given.out)
+        carry_out(given.seeds, given.only, given.method or METHODS, given.out)
     page = PAGE.read_text(encoding="utf-8")
     start, stop = page.index(BEGIN) + len(BEGIN), page.index(END)
     PAGE.write_text(f"{page[:start]}\n\n{tables(_known())}\n\n{page[stop:]}", encoding="utf-8")

@@ -9,6 +9,8 @@ from flockwise.studies.table import Column, StudyTable
 
 OURS = "shepherd"
 ROBUST = ("+", "Byzantine")  # what a baseline made against attackers has in its name
+NO_MORE = "succeeds no more than with the best robust baseline"
+BY_CHANCE = 0.05  # how much oftener than by chance an attack may succeed
 
 
 class Bar(NamedTuple):
@@ -118,8 +120,14 @@ def bars(tables: dict[str, StudyTable]) -> list[Bar]:
         _at_least("newcomers of known kinds that are right", known, 0.96),
         _at_least("newcomers of a new kind with nobody of another kind", novel, 1.0),
         _false_alarms(tables),
-        _backdoors(tables["attackers"]),
+        _backdoors(tables["attackers"], "backdoor, 20 %"),
     ]
+    fooled = tables["backdoors"]
+    for attack in dict.fromkeys(column.labels[0] for column in fooled.columns):
+        found += [_backdoors(fooled, attack), _beside_the_oracle(fooled, attack)]
+    for kind in ("swap", "rotation"):
+        measured = entry(tables["few"], OURS, (kind,), "ari")
+        found.append(_at_least(f"ARI on {kind}, eight of forty in each round", measured, 0.94))
     return found
 
 
@@ -185,28 +193,28 @@ def _false_alarms(tables: dict[str, StudyTable]) -> Bar:
     return Bar("honest clients set apart: none", told, _if_any(values, not sum(values)))
 
 
-def _backdoors(table: StudyTable) -> Bar:
-    setting = ("backdoor, 20 %",)
-    ours = entry(table, OURS, setting, "attack_success")
+def _backdoors(table: StudyTable, attack: str) -> Bar:
+    ours = entry(table, OURS, (attack,), "attack_success")
     robust: Callable[[str], bool] = lambda row: any(part in row for part in ROBUST)  # noqa: E731
     others = {
-        labels[0]: entry(table, labels[0], setting, "attack_success")
+        labels[0]: entry(table, labels[0], (attack,), "attack_success")
         for labels in table.rows
         if robust(labels[0]) and labels[0] not in table.spec.show.bounds
     }
     known = {row: one.mean for row, one in others.items() if one.values}
-    both = [*ours.values] if known else []
     lowest = min(known, key=lambda row: known[row], default="")
-    told = (
-        f"{ours.mean:.3f}; lowest of a robust baseline {known[lowest]:.3f} ({lowest})"
-        if both
-        else "nothing yet"
-    )
-    return Bar(
-        "backdoors succeed no more than with the best robust baseline",
-        told,
-        _if_any(both, bool(both) and ours.mean <= known[lowest]),
-    )
+    if not ours.values or not known:
+        return Bar(f"{attack}: {NO_MORE}", "nothing yet", None)
+    told = f"{ours.mean:.3f}; lowest of a robust baseline {known[lowest]:.3f} ({lowest})"
+    return Bar(f"{attack}: {NO_MORE}", told, ours.mean <= known[lowest])
+
+
+def _beside_the_oracle(table: StudyTable, attack: str) -> Bar:
+    ours, chance = (entry(table, row, (attack,), "attack_success") for row in (OURS, "oracle"))
+    asked = f"{attack}: succeeds at most {BY_CHANCE:g} more often than with the oracle"
+    if not ours.values or not chance.values:
+        return Bar(asked, "nothing yet", None)
+    return Bar(asked, f"{ours.mean:.3f}, oracle {chance.mean:.3f}", ours.mean - chance.mean <= BY_CHANCE)
 
 
 def _if_any(values: Sequence[object], met: bool) -> bool | None:
