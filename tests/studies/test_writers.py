@@ -8,7 +8,9 @@ import pytest
 from rich.console import Console
 
 from flockwise.studies.cells import cells_of
+from flockwise.studies.entry import Entry
 from flockwise.studies.outputs import write_outputs
+from flockwise.studies.showing import mean_text
 from flockwise.studies.writers.csv import csv_table
 from flockwise.studies.writers.latex import latex_table
 from flockwise.studies.writers.latex import plain as latex_plain
@@ -74,6 +76,13 @@ def test_of_too_many_columns_the_first_number_is_shown_and_the_page_named():
     shown = terminal(wide_table(30), 80)
     assert "attack 0" in shown and "columns are too many for here: the page has them all" in shown
     assert shown.count("0.540 ± 0.002") > 20 and "ARI" not in shown.partition("too many")[0]
+
+
+def test_a_mean_of_millions_and_its_interval_have_the_same_power_of_ten():
+    entry = Entry({0: 391_400_000.0, 1: 396_100_000.0, 2: 400_800_000.0})
+    assert mean_text(entry, 0) == "3.961e+08 ± 0.117e+08"
+    assert mean_text(Entry({0: 396_100_000.0}), 0) == "3.961e+08"
+    assert mean_text(Entry({0: 1.5, 1: 1.5}), 1) == "1.5 ± 0.0"
 
 
 def test_labels_cannot_command_the_terminal():

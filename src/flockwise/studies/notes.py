@@ -77,11 +77,11 @@ def _tuned(table: StudyTable) -> list[str]:
     if tune is None:
         return []
     axes = tune.by or table.row_axes
-    chosen = {
-        ", ".join(labels[axis] for axis in axes): settings_said(result.tuned)
-        for labels, result in table.labelled
-        if result.tuned
-    }
+    chosen: dict[str, dict[str, None]] = {}  # what was chosen: for which methods, each once
+    for labels, result in table.labelled:
+        if result.tuned:
+            method = ", ".join(labels[axis] for axis in axes) or "all"
+            chosen.setdefault(settings_said(result.tuned), {})[method] = None
     where = (
         ""
         if set(tune.by or table.row_axes) == set(table.spec.vary)
@@ -91,7 +91,7 @@ def _tuned(table: StudyTable) -> list[str]:
     said += (
         f"{', '.join(tune.search)} with seed {tune.seed}, for each {' and '.join(axes) or 'table'}{where}."
     )
-    listed = "; ".join(f"{label or 'all'}: {settings}" for label, settings in chosen.items())
+    listed = "; ".join(f"{settings} for {', '.join(methods)}" for settings, methods in chosen.items())
     return [f"{said} Chosen: {listed}." if listed else said]
 
 

@@ -7,6 +7,7 @@ from flockwise.numbers import number_of
 from flockwise.studies.entry import Entry
 from flockwise.studies.table import Column, StudyTable
 
+MANY = 1e7  # from here on with a power of ten
 LEFT_OUT, NOT_RUN, FAILED, NO_VALUE = "", "not run", "failed", "no value"
 
 
@@ -30,15 +31,20 @@ def digits_of(table: StudyTable, place: int) -> int:
 
 def figure(value: float, digits: int) -> str:
     """A number; what would not fit in a column is written with a power of ten."""
-    return f"{value:.4g}" if abs(value) >= 1e7 else f"{value:.{digits}f}"
+    return f"{value:.4g}" if abs(value) >= MANY else f"{value:.{digits}f}"
 
 
 def mean_text(entry: Entry, digits: int, plus_minus: str = " ± ") -> str:
     """Mean and half width; a mean of one seed stands alone."""
     if not entry.values:
         return ""
-    width = "" if entry.half_width is None else plus_minus + figure(entry.half_width, digits)
-    return figure(entry.mean, digits) + width
+    mean, half = entry.mean, entry.half_width
+    if half is None:
+        return figure(mean, digits)
+    if not MANY <= abs(mean) < math.inf:
+        return figure(mean, digits) + plus_minus + figure(half, digits)
+    power = f"e+{math.floor(math.log10(abs(mean))):02}"  # the same for both, so that they can be compared
+    return plus_minus.join(f"{value / float('1' + power):.3f}{power}" for value in (mean, half))
 
 
 def shortfall(entry: Entry) -> str:
