@@ -188,3 +188,14 @@ def test_who_turns_a_little_begins_a_new_course_in_its_flock():
     assert second.replies.clients.tolist() == [0, 2, 3]
     assert third.replies.clients.tolist() == [0, 1, 2, 3] and (third.state.labels == 0).all()
     assert fourth.replies.clients.tolist() == [0, 1, 2, 3] and not fourth.events
+
+
+def test_a_pack_that_moves_in_takes_nobody_else_s_past():
+    """However many come, they are the ones who begin anew."""
+    straight = np.eye(6, 3) + 0.1
+    before = last(state([0, 1, 1, 1, 1, 1]), [straight] * 3).state
+    done = after(
+        COURSES.keep, a_round(replace(before, labels=np.zeros(6, int)), batch(range(6), -straight, 4))
+    )
+    assert done.replies.clients.tolist() == [1, 2, 3, 4, 5]
+    assert [event.detail["clients"] for event in done.events] == [[0]]

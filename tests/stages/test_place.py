@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flockwise.messages import Scores
+from flockwise.messages import Event, Scores
 from flockwise.stages import UNPLACED, place
 from flockwise.stages.attribution import BLIND
 from flockwise.stages.timing import FOUND, Looked
@@ -99,3 +99,14 @@ def test_where_one_flock_is_left_a_client_without_validation_data_belongs_to_it(
     _, done = asked(place(), a_round(before), [Scores(2, 4, (float("nan"),), 0, ())])
     assert done.state.labels.tolist() == [1, 1, 1]
     assert [(event.kind, event.client) for event in done.events] == [("placed", 2)]
+
+
+def test_who_sent_what_could_not_be_used_is_asked_too_and_may_leave():
+    """A model that was ruined lets nobody train: its clients would never be heard again."""
+    before = found([0, 1, 1], heard=(0,), since=1)
+    turned_away = [Event("rejected", "not finite", client) for client in (2, 99, None)]
+    plan, done = asked(
+        place(0.2), a_round(before).noted(events=turned_away), scored({0: (0.9, 0.1), 2: (0.9, 0.1)}, round=4)
+    )
+    assert [task.client for task in plan.tasks] == [0, 2]
+    assert done.state.labels.tolist() == [0, 1, 0]

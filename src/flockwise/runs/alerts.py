@@ -27,8 +27,8 @@ KINDS = (
     "alarm", "alike", "away", "confirmed", "continued", "damaged", "data", "dropout", "edited", "failed", "finished",
     "flocks", "forgotten", "heard", "joined", "judged", "late", "left", "legacy", "moved", "note", "own", "placed",
     "quarantine",
-    "refused", "rejected", "released", "retry", "returned", "rollback", "silent", "skipped", "split", "stopped",
-    "trainer", "turned", "unchosen", "unmeasured",
+    "refused", "rejected", "released", "retry", "returned", "rollback", "settled", "silent", "skipped", "split", "stopped",
+    "trainer", "trial", "turned", "unchosen", "unmeasured",
 )  # fmt: skip
 
 

@@ -131,13 +131,15 @@ def _nothing_yet(state: State, width: int) -> _Courses:
 def _at_home(state: State, held: _Courses) -> tuple[np.ndarray, np.ndarray]:
     """The rounds in each course, none for who came from elsewhere; and where everybody is now.
 
-    Courses of different models cannot be compared. A flock's members had their courses in the flock that it comes from.
+    Courses of different models cannot be compared. A flock's members had their courses in that flock, or, if it is new, in
+    the one that most come from: who moves in must not make those forget who were there, however many move.
     """
     rounds, home = held["rounds"].copy(), held["home"]
     for flock in flocks_in(state.labels):
         members = np.flatnonzero((state.labels == flock) & (rounds > 0))
         if len(members):
-            origin = np.bincount(home[members] + 1).argmax() - 1
+            stays = (home[members] == flock).any()
+            origin = flock if stays else np.bincount(home[members] + 1).argmax() - 1
             rounds[members[home[members] != origin]] = 0
     return rounds, state.labels.copy()
 

@@ -21,6 +21,7 @@ from flockwise.stages.regroup import all_go_on, split_flocks
 from flockwise.stages.stage import Remark, Round, Stage, Steps, ask, nothing
 from flockwise.stages.state import QUARANTINED, UNPLACED, State, flocks_in
 from flockwise.stages.timing import FOUND, Timing
+from flockwise.stages.trial import on_trial
 from flockwise.types import Clients, Mask, Updates
 
 MOST_WITNESSES = 1000  # members of a flock that a judge asks
@@ -169,11 +170,16 @@ def _marks(
 ) -> tuple[dict[int, float], dict[int, float]]:
     """How each flock does, and the best that its witnesses know: the root set's, or the typical member's own."""
     own, best = {}, {}
+    silent = on_trial(state)  # who has just come does not speak for the flock
     for place, flock in enumerate(alive):
         if judge.kind == "largest":
             own[flock] = best[flock] = float(np.sum((state.labels == flock) & state.free))
             continue
-        told = [s.values for s in scores if s.client == ROOT or state.labels[s.client] == flock]
+        told = [
+            s.values
+            for s in scores
+            if s.client == ROOT or (state.labels[s.client] == flock and not silent[s.client])
+        ]
         told = [values for values in told if not np.isnan(values).all()]
         # The median, so that no single member decides.
         typical = np.median(told, axis=0) if told else np.full(len(alive), np.nan)

@@ -46,7 +46,7 @@ def place(follow: float | None = None, rest: int = 0) -> Stage:
 
     def run(round: Round) -> Steps:
         found = FOUND.get(round.state)
-        clients = _to_place(round.state, found.round, follow, rest) if found else np.zeros(0, np.int64)
+        clients = _to_place(round, found.round, follow, rest) if found else np.zeros(0, np.int64)
         if not len(clients):
             return round
         alive = flocks_in(round.state.labels[round.state.free])
@@ -92,17 +92,20 @@ def settled(
     return BLIND.put(replace(state, labels=labels), Blind(blind)), events
 
 
-def _to_place(state: State, found: int, follow: float | None, rest: int) -> Clients:
+def _to_place(round: Round, found: int, follow: float | None, rest: int) -> Clients:
     """Everyone without a flock in the round after flocks are found; else, and if they are very many, this round's clients
     without one.
 
-    New flocks often share one model at first, and then nobody can tell which one suits.
+    New flocks often share one model at first, and then nobody can tell which one suits. Who sent what could not be used is
+    among this round's clients: a ruined model lets nobody train, and whoever has it must be able to leave.
     """
-    nobody = np.zeros(0, np.int64)
+    state, nobody = round.state, np.zeros(0, np.int64)
     if state.flocks > 1 and all_alike(state.models[flocks_in(state.labels[state.free])]):
         return nobody
     heard = HEARD.get(state)
     here = np.isin(np.arange(state.clients), heard.clients if heard else nobody)
+    turned_away = [event.client for event in round.events if event.kind == "rejected"]
+    here[[client for client in turned_away if client is not None and 0 <= client < state.clients]] = True
     lost = (state.labels == UNPLACED) & state.free
     if state.round + 1 not in (found, found + 1) or lost.sum() > AT_ONCE:
         lost &= here

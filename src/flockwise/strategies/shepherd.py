@@ -15,6 +15,7 @@ Ours, put together from what was measured to hold (docs/methods/shepherd.md):
   being small;
 - nobody is lost for good: who was set apart may try again, each time after twice as long, and has to look like the others;
 - newcomers are placed, and clients whose data change are moved, by their own validation data;
+- who moves is on trial: it counts once it has gone along with the others for a few rounds, twice as many after each move;
 - whom it serves better, by its own validation data, has the flock's model one step further along its own course.
 """
 
@@ -39,6 +40,7 @@ from flockwise.stages.separation import beyond_noise
 from flockwise.stages.stage import chain
 from flockwise.stages.timing import Every
 from flockwise.stages.train import train
+from flockwise.stages.trial import Trial
 from flockwise.strategies.strategy import strategy
 
 ROBUST: Rule = mean(attackers=0.3, before=["adaptive-clipping"])
@@ -59,6 +61,7 @@ def shepherd(
 ) -> Method:
     """Find flocks as soon as they are clear, guard them, and let nobody be lost."""
     courses, own = Courses(), OwnStep(every=JUDGED)
+    trial = Trial(courses)
     communities = Clustered(
         one_plus_cosine, lambda graph, seed: louvain(graph, seed=seed), takes="similarity",
         min_separation=beyond_noise, fewest=FEWEST, centred=True, hidden=True,
@@ -69,10 +72,11 @@ def shepherd(
             courses.keep,  # what points against its client's own past is left out
             probation(parole_after),
             split_flocks(courses, Nested(communities), all_go_on, Every(first)),
+            trial.hold_back,
             average(rule),
             judge_flocks("validation", JUDGED),
             parole(parole_after),
-            place(follow, rest=JUDGED + 1),
+            trial.of_movers(place(follow, rest=JUDGED + 1)),
             own.choose,
         ),
         serve=own,
