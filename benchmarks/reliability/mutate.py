@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,8 @@ class Trying:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """In place of the tests: every mutant, each in a process of its own."""
         items = list(session.items)
+        with suppress(ModuleNotFoundError):
+            import torch  # noqa: F401 - once for all, not in the process of each mutant
         clean, costs = self._forked(items, None, 0)
         if clean != "survived":
             raise SystemExit(f"{self.path}: the tests fail without any mutant: {costs}")

@@ -1,7 +1,7 @@
 """Every rule in many small cases: what its twin says, in any order, moved and scaled, with liars among them.
 
-Every change is tried with 200 cases of each rule, half beside its twin, half moved; `--times 50` tries 10,000. Cases are drawn
-without Hypothesis, which takes longer to draw one than most rules take to answer; they have what breaks rules: ties,
+Every change is tried with 200 cases of each rule, half beside its twin, half moved; `--times 50` tries 10,000. Cases are
+drawn without Hypothesis, which takes longer to draw one than most rules take to answer; they have what breaks rules: ties,
 duplicates, one client, one parameter, as few clients as the rule takes.
 """
 

@@ -25,11 +25,15 @@ def twins(
     return found.tolist(), slow.communities(edges, resolution, case, refine, native.CLIMBS)
 
 
+TELLING = (517, 3220, 3809)  # of the first 4,000, those in which it makes a difference
+
+
 def test_nodes_that_are_just_connected_enough_belong_together(cases: Cases) -> None:
     """So many edges that shares of all are exact: what a node has inside equals what it must have, now and then."""
-    for case in range(cases.many(150)):
+    for case in (*TELLING, *range(cases.many(100))):
         rng = np.random.default_rng([5, case])
-        nodes, edges = int(rng.integers(5, 11)), int(rng.choice([8, 16]))
+        nodes, edges = int(rng.integers(6, 16)), int(rng.choice([8, 16, 32]))
+        resolution = float(rng.choice([0.5, 1.0, 2.0]))
         pairs = np.argwhere(np.triu(np.ones((nodes, nodes)), 1))
         if len(pairs) < edges:
             continue
@@ -37,7 +41,7 @@ def test_nodes_that_are_just_connected_enough_belong_together(cases: Cases) -> N
         half = np.zeros((nodes, nodes))
         half[chosen[:, 0], chosen[:, 1]] = 1
         graph = scipy.sparse.csr_array((half + half.T).astype(np.float32))
-        found, expected = twins(graph, float(rng.choice([0.5, 1.0, 2.0])), case, True)
+        found, expected = twins(graph, resolution, case, True)
         assert found == expected, case
 
 
