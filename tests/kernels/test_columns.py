@@ -70,3 +70,22 @@ def test_rows_that_lie_elsewhere_are_taken_in_blocks_of_columns(monkeypatch: pyt
 def test_which_way_is_taken_stays_as_it_is() -> None:
     """Sums are rounded in another order the other way: the bits of runs on record depend on it."""
     assert (columns.NETWORK, columns.WIDTH, columns.CACHE) == (64, 1 << 14, 1 << 17)
+
+
+@pytest.mark.parametrize("clients", [3, 20, 64])
+def test_of_few_clients_values_are_added_one_by_one(clients: int) -> None:
+    """To the bit: runs on record depend on it. Looked at before what overflows is worked out anew, which would hide it."""
+    rows = np.random.default_rng(clients).standard_normal((clients, 300), dtype=np.float32)
+    for cut in {0, (clients - 1) // 4, (clients - 1) // 2}:
+        middle = np.sort(rows, axis=0)[cut : clients - cut]
+        total = middle[0].copy()
+        for row in middle[1:]:
+            total += row
+        assert columns._middle_mean(rows, cut).tobytes() == (total * np.float32(1 / len(middle))).tobytes()
+
+
+@pytest.mark.parametrize("clients", [65, 66, 130])
+def test_of_many_clients_the_middle_is_found_without_working_anything_out_anew(clients: int) -> None:
+    rows = np.random.default_rng(clients).standard_normal((clients, 300), dtype=np.float32)
+    assert columns._middle_mean(rows, (clients - 1) // 2).tobytes() == np.median(rows, axis=0).tobytes()
+    np.testing.assert_allclose(columns._middle_mean(rows, 20), expected(rows, 20), rtol=0, atol=1e-6)
