@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +27,6 @@ from flockwise.stages.personal import AS_USUAL, Personal
 from flockwise.stages.report import Report
 from flockwise.tasks import Task, classification
 from flockwise.training import Recipe, choose_trainer
-from flockwise.training.recipe import Trainer
 from flockwise.types import Models, Vector
 
 _CACHE_BYTES = 256 << 20  # materialised clients kept by each worker
@@ -89,19 +88,18 @@ class ClientWork:
             layout, self.travels, self.personal.head, still, self.first, self.personal.layer
         )
         self.kept = Kept(self.travel, self.personal, self.first)
-        self._trainer, self.why = self._choose(self.module)
-        self._trainers = Trainers(self._trainer, self.module, self.travel, lambda part: self._choose(part)[0])
+        # It does not hold this object, so that data goes with the run that had it and waits for no collector of garbage.
+        choose = partial(
+            choose_trainer, sample_shape=self.sample_shape, recipe=self.recipe, device=self.device, prefer=self.prefer,
+            tokens=self.federation.dataset.tokens, task=self.task, classes=self.federation.dataset.classes or None,
+        )  # fmt: skip
+        self._trainer, self.why = choose(self.module)
+        self._trainers = Trainers(self._trainer, self.module, self.travel, lambda part: choose(part)[0])
         if self.personal.plain and (not self.recipe.plain or self.recipe.step_schedule):
             raise InputError(
                 "training: this method takes plain gradient steps; leave out momentum, weight_decay, proximal, clip and "
                 "step_schedule, and use optimizer 'sgd'"
             )
-
-    def _choose(self, module: nn.Module) -> tuple[Trainer, str]:
-        return choose_trainer(
-            module, self.sample_shape, self.recipe, device=self.device, prefer=self.prefer,
-            tokens=self.federation.dataset.tokens, task=self.task, classes=self.federation.dataset.classes or None,
-        )  # fmt: skip
 
     @property
     def sample_shape(self) -> tuple[int, ...]:
