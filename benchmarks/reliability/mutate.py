@@ -44,7 +44,7 @@ TESTS = {
     "closest": [f"{KERNELS}closest.py"],
     "columns": [f"{KERNELS}columns.py", f"{RULES}coordinatewise.py", f"{KERNELS}closest.py"],
     "combine": [f"{KERNELS}combine.py", f"{RULES}mean_rule.py"],
-    "gram": [f"{KERNELS}combine.py", PAIRS, f"{RULES}krum_family.py", COMPILED],
+    "gram": [f"{KERNELS}gram.py", f"{KERNELS}combine.py", PAIRS, f"{RULES}krum_family.py", COMPILED],
     "absolute": [PAIRS, COMPILED],
     "parallel": [f"{KERNELS}parallel.py"],
     "calls": [COMPILED, f"{KERNELS}fold.py", PAIRS],

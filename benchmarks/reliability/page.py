@@ -61,7 +61,7 @@ def _waiting(counts: dict[int, tuple[int, int]], newest: dict[int, dict[str, Any
         for row in rows()
         if row.get("asked") and _short(row, newest.get(row["row"])) and len(set(counts[row["row"]])) == 1
     ]
-    why = "have fewer cases than were asked, all of which held: what is left needs hours of a processor that others shared."
+    why = "have fewer cases than were asked, all of which held: what is left takes hours."
     return f" Rows {', '.join(map(str, those))} {why}" if those else ""
 
 
