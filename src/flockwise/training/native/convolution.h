@@ -29,14 +29,16 @@ constexpr uint8_t DEAD = 4;  // the choice of a window whose maximum the rectifi
 // Weights by tap instead of by output, [taps][outputs], which the forward kernels start from.
 inline void pack_forward(const Convolution& conv, const float* weights, float* packed) {
   const int64_t taps = conv.taps();
-  for (int64_t start = 0; start < taps; start += PAD)  // a cache line of each output's row at a time
-    for (int64_t output = 0; output < conv.outputs; output++)
-      for (int64_t tap = start; tap < start + PAD; tap++)
-        packed[tap * conv.outputs + output] = weights[output * taps + tap];
+  for (int64_t tap = 0; tap < taps; tap += LANES)
+    for (int64_t output = 0; output < conv.outputs; output += LANES) {
+      Vec square[LANES];
+#pragma GCC unroll 16
+      for (int i = 0; i < LANES; i++) square[i] = load(weights + (output + i) * taps + tap);
+      transpose(square);
+#pragma GCC unroll 16
+      for (int i = 0; i < LANES; i++) store(packed + (tap + i) * conv.outputs + output, square[i]);
+    }
 }
-
-// Calls to what is small and used for every vector would move it through memory.
-#define FLOCKWISE_INLINE __attribute__((always_inline)) inline
 
 // Where the maxima of an image go, rows `stride` apart.
 struct Maxima {

@@ -9,17 +9,18 @@
 
 namespace flockwise {
 
-// Lists of the gradients of one image, for each output channel, [outputs][windows], and for each pixel that
+// Lists of the gradients of one image, for each output channel, padded(windows) apart, and for each pixel that
 // a window may have chosen; the latter lie end to end, from pixel_starts[i] to pixel_starts[i + 1].
 struct Lists {
   Entry *by_output, *by_pixel;
   int32_t *output_counts, *pixel_starts;
 
-  // How many entries and numbers there must be room for.
-  static int64_t entries(const Convolution& conv) { return (conv.windows() + conv.pool * conv.pool) * conv.outputs; }
+  // How many entries and numbers there must be room for; `append` writes whole vectors.
+  static int64_t entries(const Convolution& conv) { return padded(conv.windows()) * conv.outputs + PAD; }
   static int64_t numbers(const Convolution& conv) {
     return conv.windows() * conv.pool * conv.pool + 1 + conv.outputs;
   }
+  Entry* list(const Convolution& conv, int64_t output) const { return by_output + output * padded(conv.windows()); }
 };
 
 // The widest chunk of input channels for which the pixels below a row of a window fit the registers.
@@ -28,66 +29,81 @@ inline int64_t chunk_lanes(const Convolution& conv) {
   return two ? 2 * LANES : LANES;
 }
 
-template <int AREA>
-inline void collect_by_pixel(const Convolution& conv, const float* gradient, int64_t stride,
-                             const uint8_t* choice, const Lists& lists) {
-  const int64_t across = conv.pooled_width(), outputs = conv.outputs, slice = conv.kernel * chunk_lanes(conv);
-  Entry *const room = lists.by_pixel + conv.windows() * outputs, *target = lists.by_pixel;
-  int32_t* start = lists.pixel_starts;
-  *start = 0;
-  for (int64_t window = 0; window < conv.windows(); window++) {
-    const float* values = gradient + window / across * stride + window % across * outputs;
-    const uint8_t* choices = choice + window * outputs;
-    Entry* ends[AREA];
-    for (int i = 0; i < AREA; i++) ends[i] = room + i * outputs;
-    for (int64_t c = 0; c < outputs; c++)
-#pragma GCC unroll 4
-      for (int i = 0; i < AREA; i++) {
-        write(ends[i], values + c, int32_t(c * slice));
-        ends[i] += choices[c] == i;
-      }
-    for (int i = 0; i < AREA; i++) {
-      target = std::copy(room + i * outputs, ends[i], target);
-      *++start = int32_t(target - lists.by_pixel);
-    }
+// What comes back to the windows of one image: gradients, rows of it `stride` apart, and the pixels they go to.
+struct Returned {
+  const float* gradient;
+  int64_t stride;
+  const uint8_t* choices;
+
+  // Call visit(y, x, gradients, choices) for each window, with pointers to those of its first output.
+  template <class Visit>
+  inline void visit_windows(const Convolution& conv, Visit visit) const {
+    const int64_t height = conv.pooled_height(), width = conv.pooled_width();
+    const uint8_t* choice = choices;
+    for (int64_t y = 0; y < height; y++)
+      for (int64_t x = 0; x < width; x++, choice += conv.outputs)
+        visit(y, x, gradient + y * stride + x * conv.outputs, choice);
+  }
+};
+
+// Gradients lie window by window, with all outputs of each, and the lists are for one output: in squares of both they
+// change places.
+inline void collect_by_output(const Convolution& conv, const Returned& returned, const Lists& lists,
+                              float* bias_gradient) {
+  const int64_t across = conv.pool * conv.channels, down = conv.pool * conv.row();
+  const IntVec right = IntVec{} + int32_t(conv.channels), below = IntVec{} + int32_t(conv.row());
+  for (int64_t output = 0; output < conv.outputs; output += LANES) {
+    Entry* ends[LANES];
+    for (int i = 0; i < LANES; i++) ends[i] = lists.list(conv, output + i);
+    Vec values[LANES] = {}, places[LANES], total = load(bias_gradient + output);
+    int filled = 0;
+    const auto sort = [&] {
+      transpose(values);
+      transpose(places);
+      for (int i = 0; i < LANES; i++) ends[i] = append(ends[i], values[i], reinterpret_cast<IntVec>(places[i]));
+      filled = 0;
+    };
+    returned.visit_windows(conv, [&](int64_t y, int64_t x, const float* gradients, const uint8_t* choices) {
+      const Vec value = load(gradients + output);
+      const IntVec choice = load_bytes(choices + output), dead = choice == int(DEAD);
+      const IntVec chosen = ((choice & 1) != 0 ? right : IntVec{}) + ((choice & 2) != 0 ? below : IntVec{});
+      total += dead ? Vec{} : value;
+      values[filled] = value;
+      places[filled++] = reinterpret_cast<Vec>(dead | (chosen + int32_t(y * down + x * across)));  // -1 if it is dead
+      if (filled == LANES) sort();
+    });
+    while (filled % LANES) places[filled++] = reinterpret_cast<Vec>(IntVec{} - 1);
+    if (filled) sort();
+    store(bias_gradient + output, total);
+    for (int i = 0; i < LANES; i++)
+      lists.output_counts[output + i] = int32_t(ends[i] - lists.list(conv, output + i));
   }
 }
 
+inline void collect_by_pixel(const Convolution& conv, const Returned& returned, const Lists& lists) {
+  const int32_t slice = int32_t(conv.kernel * chunk_lanes(conv)), pixels = int32_t(conv.pool * conv.pool);
+  IntVec slices;
+  for (int i = 0; i < LANES; i++) slices[i] = i * slice;
+  Entry* target = lists.by_pixel;
+  int32_t* start = lists.pixel_starts;
+  *start = 0;
+  returned.visit_windows(conv, [&](int64_t, int64_t, const float* gradients, const uint8_t* choices) {
+    for (int32_t pixel = 0; pixel < pixels; pixel++) {
+      for (int64_t output = 0; output < conv.outputs; output += LANES) {
+        const IntVec chosen = load_bytes(choices + output) == pixel;
+        target = append(target, load(gradients + output), chosen ? slices + int32_t(output) * slice : IntVec{} - 1);
+      }
+      *++start = int32_t(target - lists.by_pixel);
+    }
+  });
+}
+
 // Sort the gradients of the pooled image (rows `stride` apart) into lists; add them up for the bias.
-//
-// Every gradient is written, and the count decides whether it stays: no branch to mispredict.
 inline void collect(const Convolution& conv, const float* gradient, int64_t stride, const uint8_t* choice,
                     bool back, const Lists& lists, float* bias_gradient) {
-  const int64_t pool = conv.pool, across = conv.pooled_width();
-  int32_t places[DEAD + 1] = {};
-  for (int64_t i = 0; i < DEAD; i++) places[i] = int32_t((i / 2 * conv.width + i % 2) * conv.channels);
-  for (int64_t c = 0; c < conv.outputs; c++) {
-    Entry* const start = lists.by_output + c * conv.windows();
-    Entry* entry = start;
-    const uint8_t* which = choice + c;
-    for (int64_t y = 0; y < conv.pooled_height(); y++) {
-      const float* value = gradient + y * stride + c;
-      int32_t corner = int32_t(y * pool * conv.row());
-      for (int64_t x = 0; x < across; x++) {
-        write(entry, value, corner + places[*which]);
-        entry += *which != DEAD;
-        value += conv.outputs;
-        which += conv.outputs;
-        corner += int32_t(pool * conv.channels);
-      }
-    }
-    lists.output_counts[c] = int32_t(entry - start);
-  }
-  for (int64_t c = 0; c < conv.outputs; c += LANES) {
-    Vec total = load(bias_gradient + c);
-    const uint8_t* which = choice + c;
-    for (int64_t y = 0; y < conv.pooled_height(); y++)
-      for (int64_t x = 0; x < across; x++, which += conv.outputs)
-        total += load_bytes(which) == int(DEAD) ? Vec{} : load(gradient + y * stride + x * conv.outputs + c);
-    store(bias_gradient + c, total);
-  }
-  if (back && pool == 1) collect_by_pixel<1>(conv, gradient, stride, choice, lists);
-  if (back && pool == 2) collect_by_pixel<4>(conv, gradient, stride, choice, lists);
+  const Returned returned{gradient, stride, choice};
+  collect_by_output(conv, returned, lists, bias_gradient);
+  if (back) collect_by_pixel(conv, returned, lists);
 }
 
 // Call body(Size<kernel>) for the kernels that there are.
@@ -108,7 +124,7 @@ inline void backward_weights_of(const Convolution& conv, const Lists& lists, con
                                 float* targets, int64_t target_piece, int64_t rows) {
   constexpr int CHAINS = N * V <= 6 ? 2 : 1;  // few sums would wait for each other
   for (int64_t output = 0; output < conv.outputs; output++) {
-    const Entry *first = lists.by_output + output * conv.windows(), *end = first + lists.output_counts[output];
+    const Entry *first = lists.list(conv, output), *end = first + lists.output_counts[output];
     for (int64_t k = 0; k < rows; k++) {
       const float* pixels = plane + k * conv.row();
       Tile<N, V> total[CHAINS];

@@ -14,7 +14,7 @@ struct Linear {
 
 // Blocks of a few kilobytes that stay in the first-level cache while all rows of the batch pass by.
 constexpr int64_t DEPTH_BLOCK = 512, OUTPUT_BLOCK = 48, INPUT_BLOCK = 128;
-constexpr int DOT_ROWS = REGISTERS > 16 ? 4 : 3, DOT_COLUMNS = 4;
+constexpr int DOT_ROWS = REGISTERS > 16 ? 6 : 3, DOT_COLUMNS = 4;
 constexpr int64_t GROUP = 2 * DOT_COLUMNS;
 
 // result[b][o] = bias[o] + rows[b] . weights[o], rectified if the layer says so.
@@ -23,6 +23,8 @@ inline void forward(const Linear& layer, const float* parameters, const float* c
   const float* weights = parameters + layer.weight;
   for (int64_t b = 0; b < batch; b++)
     std::memcpy(result + b * result_stride, parameters + layer.bias, layer.outputs * sizeof(float));
+  const int64_t block = layer.inputs <= 2 * DEPTH_BLOCK ? layer.inputs : DEPTH_BLOCK;
+  const int64_t group = layer.outputs <= 2 * GROUP ? layer.outputs : GROUP;
   const auto tile = [&](auto r, auto c, int64_t row, int64_t column, int64_t from, int64_t to) {
     constexpr int R = r.value, C = c.value;
     Tile<R, C> total;
@@ -30,12 +32,14 @@ inline void forward(const Linear& layer, const float* parameters, const float* c
     const float *left_rows[R], *right_rows = weights + column * layer.stride;
 #pragma GCC unroll 6
     for (int i = 0; i < R; i++) left_rows[i] = rows[row + i];
+    const int64_t ahead = row ? 0 : group * layer.stride;  // the first of the batch ask for the next group's weights
     for (int64_t k = from; k < to; k += LANES) {
       Vec left[R];
 #pragma GCC unroll 6
       for (int i = 0; i < R; i++) left[i] = load_once(left_rows[i] + k);
 #pragma GCC unroll 4
       for (int j = 0; j < C; j++) {
+        if (LANES == 16 || k % 16 == 0) __builtin_prefetch(right_rows + j * layer.stride + k + ahead, 0, 2);
         const Vec right = load_once(right_rows + j * layer.stride + k);
 #pragma GCC unroll 6
         for (int i = 0; i < R; i++) total.at[i][j] += left[i] * right;
@@ -52,13 +56,10 @@ inline void forward(const Linear& layer, const float* parameters, const float* c
       }
     }
   };
-  const int64_t block = layer.inputs <= 2 * DEPTH_BLOCK ? layer.inputs : DEPTH_BLOCK;
-  const int64_t group = layer.outputs <= 2 * GROUP ? layer.outputs : GROUP;
   for (int64_t from = 0; from < layer.inputs; from += block) {
     const int64_t to = std::min(from + block, layer.inputs);
     for (int64_t output = 0; output < layer.outputs; output += group) {
-      const int64_t outputs = std::min(group, layer.outputs - output), next = output + outputs;
-      prefetch(weights + next * layer.stride + from, layer.stride, std::min(group, layer.outputs - next), to - from);
+      const int64_t outputs = std::min(group, layer.outputs - output);
       for_tiles<DOT_ROWS>(batch, [&](auto r, int64_t row) {
         for_tiles<DOT_COLUMNS>(outputs, [&](auto c, int64_t o) { tile(r, c, row, output + o, from, to); });
       });

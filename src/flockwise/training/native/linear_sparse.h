@@ -49,33 +49,36 @@ inline void backward_sparse(const Linear& layer, const Update& update, const flo
   collect(layer, gradient, gradient_stride, batch, lists);
   update_bias(layer, update, batch, gradient, gradient_stride);
   // Blocks of weights that stay in the first-level cache while they give to `back` and then are updated.
-  for (int64_t output = 0, block = 0; output < layer.outputs; output += LIST_BLOCK, block++)
-    for_tiles<WIDE>(layer.inputs / LANES, [&](auto v, int64_t vector) {
-      constexpr int V = v.value;
-      const int64_t input = vector * LANES, at = layer.weight + output * layer.stride + input;
-      for (int64_t b = 0; b < batch && back; b++) {
-        const int32_t* start = lists.sample_starts + block * batch + b;
-        float* target = back + b * back_stride + input;
-        Tile<1, V> total;
-        if (output) total.load_from(target, 0);
-        else total.clear();
-        add_rows(total, lists.by_sample + start[0], lists.by_sample + start[1],
-                 [&](int32_t o) { return update.weights + at + o * layer.stride; });
-        total.store_to(target, 0);
-      }
-      for (int64_t o = 0; o < std::min(LIST_BLOCK, layer.outputs - output); o++) {
-        const int32_t* start = lists.output_starts + output + o;
-        if (start[0] == start[1] && update.plain) continue;  // what nobody moves need not come from memory
-        const int64_t row = at + o * layer.stride;
-        prefetch(update.weights + row + V * LANES, 0, 1, V * LANES);
-        update.prefetch(row + 2 * layer.stride, V * LANES);
-        Tile<1, V> total;
-        total.clear();
-        add_rows(total, lists.by_output + start[0], lists.by_output + start[1],
-                 [&](int32_t b) { return rows[b] + input; });
-        update.with_step([&](auto step) { total.each([&](int, int i, Vec sum) { step(row + i * LANES, sum); }); });
-      }
-    });
+  update.with_step([&](auto step) {
+    for (int64_t output = 0, block = 0; output < layer.outputs; output += LIST_BLOCK, block++)
+      for_tiles<WIDE>(layer.inputs / LANES, [&](auto v, int64_t vector) {
+        constexpr int V = v.value;
+        const int64_t input = vector * LANES, at = layer.weight + output * layer.stride + input;
+        const bool last = input + V * LANES == layer.inputs;
+        const int64_t next = last ? LIST_BLOCK * layer.stride - input : V * LANES;  // how far it is to the next tile
+        for (int64_t b = 0; b < batch && back; b++) {
+          const int32_t* start = lists.sample_starts + block * batch + b;
+          float* target = back + b * back_stride + input;
+          Tile<1, V> total;
+          if (output) total.load_from(target, 0);
+          else total.clear();
+          add_rows(total, lists.by_sample + start[0], lists.by_sample + start[1],
+                   [&](int32_t o) { return update.weights + at + o * layer.stride; });
+          total.store_to(target, 0);
+        }
+        for (int64_t o = 0; o < std::min(LIST_BLOCK, layer.outputs - output); o++) {
+          const int32_t* start = lists.output_starts + output + o;
+          if (start[0] == start[1] && update.plain) continue;  // what nobody moves need not come from memory
+          const int64_t row = at + o * layer.stride;
+          update.prefetch(row + next, V * LANES);
+          Tile<1, V> total;
+          total.clear();
+          add_rows(total, lists.by_output + start[0], lists.by_output + start[1],
+                   [&](int32_t b) { return rows[b] + input; });
+          total.each([row, step](int, int i, Vec sum) { step(row + i * LANES, sum); });
+        }
+      });
+  });
 }
 
 }  // namespace flockwise

@@ -32,12 +32,11 @@ struct Update {
     });
   }
 
-  // Ask for what a step will need soon besides the weights: it lies too far apart for the hardware to see it coming.
-  inline void prefetch(int64_t at, int64_t floats) const {
-    for (int64_t i = 0; i < floats && !plain; i += 16) {
-      __builtin_prefetch(velocity + at + i, 1, 3);
-      if (optimiser != DESCENT) __builtin_prefetch(squares + at + i, 1, 3);
-    }
+  // Ask for all that a step will need soon: it lies too far apart for the hardware to see it coming.
+  FLOCKWISE_INLINE void prefetch(int64_t at, int64_t floats) const {
+    flockwise::prefetch(weights + at, 0, 1, floats);
+    if (!plain) flockwise::prefetch(velocity + at, 0, 1, floats);
+    if (!plain && optimiser != DESCENT) flockwise::prefetch(squares + at, 0, 1, floats);
   }
 
   // To be called before every step, from 1.

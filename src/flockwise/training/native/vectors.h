@@ -30,6 +30,9 @@ constexpr int64_t padded(int64_t size) { return (size + PAD - 1) / PAD * PAD; }
 // A row length whose multiples spread over all cache sets: rows 4096 bytes apart would evict each other.
 constexpr int64_t spread(int64_t size) { return padded(size) / PAD % 2 ? padded(size) : padded(size) + PAD; }
 
+// Calls to what is small and used for every vector would move it through memory.
+#define FLOCKWISE_INLINE __attribute__((always_inline)) inline
+
 typedef float Vec __attribute__((vector_size(LANES * 4)));
 typedef float LooseVec __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int32_t IntVec __attribute__((vector_size(LANES * 4)));
@@ -60,9 +63,11 @@ inline Vec square_root(Vec value) {
 #endif
 }
 
-// Small numbers as bytes and back. Without AVX-512, compilers move them one by one.
+// Small numbers as bytes and back. Compilers like to move them one by one.
 inline void store_bytes(uint8_t* to, IntVec value) {
-#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(FLOCKWISE_LANES)
+#if defined(__AVX512F__) && !defined(FLOCKWISE_LANES)
+  const __m128i bytes = _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(value));
+#elif defined(__AVX2__) && !defined(FLOCKWISE_LANES)
   const __m256i first_bytes = _mm256_set1_epi32(0x0c080400);
   const __m256i packed = _mm256_shuffle_epi8(reinterpret_cast<__m256i>(value), first_bytes);
   const uint64_t low = uint32_t(_mm256_extract_epi32(packed, 0)), high = uint32_t(_mm256_extract_epi32(packed, 4));
@@ -74,7 +79,9 @@ inline void store_bytes(uint8_t* to, IntVec value) {
 }
 
 inline IntVec load_bytes(const uint8_t* from) {
-#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(FLOCKWISE_LANES)
+#if defined(__AVX512F__) && !defined(FLOCKWISE_LANES)
+  return reinterpret_cast<IntVec>(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+#elif defined(__AVX2__) && !defined(FLOCKWISE_LANES)
   return reinterpret_cast<IntVec>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
 #else
   ByteVec bytes;
@@ -131,7 +138,7 @@ inline Vec sums(Vec a, Vec b, Vec c, Vec d) {
 }
 
 // Ask for rows of weights that will be needed soon: the hardware does not see the next block coming.
-inline void prefetch(const float* from, int64_t stride, int64_t rows, int64_t floats) {
+FLOCKWISE_INLINE void prefetch(const float* from, int64_t stride, int64_t rows, int64_t floats) {
   for (int64_t row = 0; row < rows; row++)
     for (int64_t i = 0; i < floats; i += 16) __builtin_prefetch(from + row * stride + i, 0, 2);
 }
