@@ -3,18 +3,22 @@
 from statistics import median
 from typing import Any
 
+from machine import mobilenet_left, peak
 from tables import NATIVE, times_faster
 
 PRODUCTS = "matrix products of 1x1 convolutions"
 LISTS, LAYOUT = "lists of gradients that are left", "weights in the kernels' layout"
 MOBILENET, CNN = 2.5, 4.5  # times the plain loop
+PROFILED = 24  # batches of MobileNet that where.py looks at
 
 
-def limits_part(kernels: dict[str, Any], engine: dict[str, Any], where: dict[str, Any]) -> list[str]:
+def limits_part(
+    kernels: dict[str, Any], engine: dict[str, Any], where: dict[str, Any], bounds: dict[str, Any]
+) -> list[str]:
     """What of the bars is not reached, beside profiles."""
     mobilenet, cnn = (where["results"][model] for model in ("mobilenet", "cnn"))
     speedup = kernels["W4"]["ways"]["generic"]["speedup_median"]
-    share, peak = mobilenet["shares"][PRODUCTS], mobilenet["peak_gflops"]
+    share, speed = mobilenet["shares"][PRODUCTS], mobilenet["products_gflops"]
     left = max(speedup / MOBILENET - share, 0)
     books = cnn["shares"][LISTS] + cnn["shares"][LAYOUT]
     rows = engine["results"]["A"]
@@ -23,17 +27,17 @@ def limits_part(kernels: dict[str, Any], engine: dict[str, Any], where: dict[str
         "## What stands in the way\n",
         f"`{where['command']}`, {where['date']}, load of the machine {where['load']:.0f}: samples of the CPU clock.\n",
         f"MobileNetV1 has {speedup:.2f}x of the usual loop where {MOBILENET}x is wanted. "
-        f"{100 * share:.0f} % of its compiled step are matrix products, which run at "
-        f"{100 * mobilenet['products_gflops'] / peak:.0f} % of the speed of a product of 768 ({peak:.0f} GFLOP/s in "
-        f"the same run). With them as they are, {MOBILENET}x would leave everything else {100 * left:.0f} % of today's "
-        f"time; it takes {100 * (1 - share):.0f} %. The products themselves can be no "
-        "faster than the processor multiplies.\n",
+        f"{100 * share:.0f} % of its compiled step are matrix products, which do {speed:.0f} GFLOP/s, where a product of "
+        f"768 does {mobilenet['peak_gflops']:.0f} in the same run and a bare loop of multiplications {peak(bounds):.0f}. "
+        f"With them as they are, {MOBILENET}x would leave everything else {100 * left:.0f} % of today's time; it takes "
+        f"{100 * (1 - share):.0f} %. "
+        + mobilenet_left(bounds, mobilenet, PROFILED, share, speedup / MOBILENET)
+        + f"A step of nothing but such products would have {speedup / (share * speed / peak(bounds)):.1f}x.\n",
         shares_table(mobilenet["shares"]) + "\n",
         f"The papers' CNN has {reached:.2f}x of the plain loop in whole rounds where {CNN}x is wanted: "
         f"{100 * max(1 - reached / CNN, 0):.0f} % less time, all of it from these parts. Without any of the bookkeeping "
-        f"(lists, weights laid out anew: {100 * books:.0f} %) it would have {reached / (1 - books):.2f}x. Each batch of 10 "
-        "goes through all 6.7 MB of weights forward, backward and in the step, several times what a core's own cache holds: "
-        "the linear layers probably wait for memory (inferred, not measured). Convolutions take fewer products than are "
+        f"(lists, weights laid out anew: {100 * books:.0f} %) it would have {reached / (1 - books):.2f}x. Alone, the "
+        "large linear layer does not wait for memory (measured below). Convolutions take fewer products than are "
         f"counted: one client already does {kernels['W1']['ways']['native']['peak_fraction']:.1f} times the counted "
         "arithmetic that a plain matrix product of this machine does in the same time.\n",
         shares_table(cnn["shares"]) + "\n",

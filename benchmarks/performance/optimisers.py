@@ -20,6 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from flockwise.models import Layout, build
 from flockwise.training import Recipe
@@ -38,13 +39,18 @@ def recipes(epochs: int) -> dict[str, Recipe]:
     }
 
 
-def measured(model: str, epochs: int, turns: int, before: Path | None) -> dict[str, dict[str, Any]]:
-    """CPU seconds of each optimiser, and the readings."""
+def samples(epochs: int) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
+    """Images, their classes, and the order of each epoch."""
     random = np.random.default_rng(0)
     y = random.integers(0, 10, SAMPLES)
     patterns = random.random((10, *SHAPE[1:], 1), dtype=np.float32)
     x = patterns[y] + random.normal(0, 0.3, (SAMPLES, *SHAPE[1:], 1)).astype(np.float32)
-    orders = np.stack([random.permutation(SAMPLES) for _ in range(epochs)])
+    return x, y, np.stack([random.permutation(SAMPLES) for _ in range(epochs)])
+
+
+def measured(model: str, epochs: int, turns: int, before: Path | None) -> dict[str, dict[str, Any]]:
+    """CPU seconds of each optimiser, and the readings."""
+    x, y, orders = samples(epochs)
     module = build(model, SHAPE, 10, seed=0)
     vector = Layout.of(module).read(module)
     trainers = {"now": NativeTrainer(module, SHAPE)}

@@ -4,6 +4,7 @@ python benchmarks/performance/training_kernels.py --json benchmarks/results/trai
 python benchmarks/performance/engine.py --data DIR --json benchmarks/results/engine.json --pfl-python FILE
 python benchmarks/performance/where.py --json benchmarks/results/where.json
 python benchmarks/performance/optimisers.py --json benchmarks/results/optimisers.json
+python benchmarks/performance/bounds.py --json benchmarks/results/bounds.json
 python benchmarks/performance/before_after.py --before CHECKOUT --data DIR --json benchmarks/results/before_after.json
 python benchmarks/performance/page.py
 """
@@ -15,6 +16,7 @@ from typing import Any
 
 from bars import bars_part, before_table
 from limits import limits_part, optimisers_part
+from machine import machine_part
 from tables import (
     ALONE,
     NATIVE,
@@ -47,9 +49,9 @@ TARGETS = {
 
 def main() -> None:
     """Write the page and its chart."""
-    kernels, engine, where, optimisers, before = (
+    kernels, engine, where, optimisers, before, bounds = (
         json.loads((RESULTS / f"{name}.json").read_text())
-        for name in ("training_kernels", "engine", "where", "optimisers", "before_after")
+        for name in ("training_kernels", "engine", "where", "optimisers", "before_after", "bounds")
     )
     panels = {
         f"Workload {name}: rounds a second": {way: 1 / seconds(row) for way, row in rows.items()}
@@ -62,7 +64,8 @@ def main() -> None:
         "Ratios are measured in one run each; absolute numbers depend on the machine and on what else it does.\n",
         *bars_part(engine, kernels, optimisers, before),
         before_table(before) + "\n",
-        *limits_part(kernels, engine, where),
+        *limits_part(kernels, engine, where, bounds),
+        *machine_part(bounds, optimisers),
         *optimisers_part(optimisers),
         *rounds_part(engine),
         *kernels_part(kernels),

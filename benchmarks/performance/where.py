@@ -39,7 +39,7 @@ PARTS = {  # what the names of functions begin with; the first that fits counts
         "convolutions, backward": r"backward_pixels|backward_weights",
         "lists of gradients that are left": r"collect",
         "linear layers": r"backward_sparse|forward|backward",
-        "weights in the kernels' layout": r"Network",
+        "weights in the kernels' layout": r"Network|pack",
     },
     "mobilenet": {
         PRODUCTS: r"multiply_rows|add_outer|for_equal_tiles|for_columns",
