@@ -99,12 +99,12 @@ def floors(bounds: dict[str, Any], optimisers: dict[str, Any]) -> str:
     ratios = " and ".join(f"{1 + extra / batch:.2f}x" for extra in more.values())
     idle = bounds["idle_outputs"]
     return (
-        f"Even there {told} come on top for that layer alone, in a batch that takes {1e6 * batch:.0f} us with plain SGD: "
-        f"{ratios} of its time is the least that these loops can take, and the bar of 1 is out of their reach however "
-        f"memory is laid out. Besides, {100 * idle['sgd']:.0f} % of its outputs get no gradient from a batch of the next "
-        "table: plain SGD passes over their weights, and what has a momentum must move them. (Adam leaves fewer gradients "
-        f"alive there, {100 * idle['adam']:.0f} % of outputs without any, which makes its convolutions cheaper than plain "
-        "SGD's and its ratio look better than its step is.)"
+        f"From the core's own cache, too, {told} come on top for that layer alone, in a batch that takes "
+        f"{1e6 * batch:.0f} us with plain SGD: {ratios} of its time is the least that these loops can take, and the bar of "
+        f"1 is out of their reach however memory is laid out. Besides, {100 * idle['sgd']:.0f} % of its outputs get no "
+        "gradient from a batch of the next table: plain SGD passes over their weights, and what has a momentum must move "
+        f"them. (Adam leaves fewer gradients alive there, {100 * idle['adam']:.0f} % of outputs without any, which makes "
+        "its convolutions cheaper than plain SGD's and its ratio look better than its step is.)"
     )
 
 
