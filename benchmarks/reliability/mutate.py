@@ -76,6 +76,7 @@ class Trying:
     def __init__(self, path: Path, most: int, seconds: float) -> None:
         """The mutants of this file, so many at most, for as long as this."""
         self.path, self.most, self.until = path, most, time.monotonic() + seconds
+        self.costs: dict[str, float] = {}  # seconds of the processor that each test takes
         source = path.read_text()
         self.all: list[Any] = list(mutants(source)) if path.suffix == ".py" else []
         self.kept = KEPT / f"{path.stem}-{hashlib.sha256(source.encode()).hexdigest()[:12]}.jsonl"
@@ -110,6 +111,7 @@ class Trying:
         if clean != "survived":
             raise SystemExit(f"{self.path}: the tests fail without any mutant: {costs}")
         items.sort(key=lambda item: costs.get(item.nodeid, 0.0))  # what is quick first
+        self.costs = costs
         limit = 5 + int(5 * sum(costs.values()))  # seconds of the processor; what takes longer hangs
         done = read_kept(self.kept)
         order = generator(0, f"mutants of {self.path.stem}").permutation(len(self.all)).tolist()
@@ -160,6 +162,8 @@ class Trying:
                 return "killed", f"cannot be imported: {type(error).__name__}"
         for place, item in enumerate(items):
             began = time.process_time()
+            if mutant is not None:  # so does a test that takes five times as long
+                signal.setitimer(signal.ITIMER_PROF, 2 + 5 * self.costs[item.nodeid])
             following = items[place + 1] if place + 1 < len(items) else None
             failed = [r for r in _reports(item, following) if r.failed]
             if failed:
