@@ -6,7 +6,11 @@ import numpy as np
 def gradients_over_rounds(rounds=16, clients=8, size=12, rate=0.1):
     """Gradients of clients that each pull to a place of their own, of quadratic losses; client 7 turns its own round."""
     rng = np.random.Generator(np.random.Philox(61))
-    stretch, places, model = rng.uniform(0.5, 2.0, size=size), rng.normal(size=(clients, size)), np.zeros(size)
+    stretch, places, model = (
+        rng.uniform(0.5, 2.0, size=size),
+        rng.normal(size=(clients, size)),
+        np.zeros(size),
+    )
     for number in range(rounds):
         gradients = stretch * (model - places) + 0.01 * rng.normal(size=(clients, size))
         gradients[7] *= (-1) ** number

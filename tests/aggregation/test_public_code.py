@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.aggregation.small_inputs import gradients_over_rounds, scores_of_clients
 from tests.oracles import filtering_rules as oracle
 
 from flockwise.aggregation import (
     adaptive_clipping,
     clipping,
     dnc,
+    fldetector,
     foolsgold,
     mda,
     meamed,
@@ -19,10 +21,11 @@ from flockwise.aggregation import (
     smea,
 )
 from flockwise.aggregation.flame import _angles, largest_cluster
-from flockwise.aggregation.fldetector import hessian_times_step
+from flockwise.aggregation.fldetector import hessian_times_step, set_off
 from flockwise.aggregation.foolsgold import sybil_weights
 
 PEERS = json.loads((Path(__file__).parent / "peers.json").read_text())
+FLDETECTOR = json.loads((Path(__file__).parent / "fldetector.json").read_text())
 UPDATES, BEFORE = np.array(PEERS["updates"]), np.array(PEERS["before"])
 
 
@@ -68,3 +71,20 @@ def test_foolsgold_is_the_authors_sum_over_the_sum_of_weights():
 def test_flame_admits_whom_the_hdbscan_package_puts_into_its_cluster():
     admitted = largest_cluster(_angles(UPDATES @ UPDATES.T))
     assert admitted.tolist() == [label == 0 for label in PEERS["flame_labels"]]
+
+
+def test_fldetector_is_surprised_as_its_authors_code_until_it_first_judges():
+    memory, told = {}, FLDETECTOR["scores"]
+    for number, gradients in enumerate(gradients_over_rounds()):
+        _, memory = fldetector.function(-0.1 * gradients, memory=memory, window=10)
+        if number < 2:
+            assert told[number] is None and not memory["scores"].any()
+        elif number < 12:
+            np.testing.assert_allclose(memory["scores"][:, -1], told[number], rtol=1e-4, atol=1e-6)
+
+
+def test_fldetector_suspects_whom_its_authors_code_suspects():
+    for scores, theirs in zip(scores_of_clients(), FLDETECTOR["decisions"], strict=True):
+        assert theirs["attack"] in (0, 10), "a clear case: ten draws of the gap statistic agree"
+        for seed in range(5):
+            assert np.flatnonzero(set_off(scores, seed)).tolist() == theirs["suspects"]

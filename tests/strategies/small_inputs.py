@@ -27,7 +27,9 @@ def updates_of_kinds(clients=9, kinds=3, size=20, noise=0.5, seed=43):
     """Rows about one direction for each kind, all directions orthogonal; client i is of kind i modulo `kinds`."""
     rng = drawn(seed)
     centres = 2.0 * np.linalg.qr(rng.normal(size=(size, kinds)))[0].T
-    return (centres[np.arange(clients) % kinds] + noise * rng.normal(size=(clients, size)) / 2).astype(np.float32)
+    return (centres[np.arange(clients) % kinds] + noise * rng.normal(size=(clients, size)) / 2).astype(
+        np.float32
+    )
 
 
 def losses_of_two_levels(rounds=300, clients=16, drawn_each=4):
@@ -57,7 +59,9 @@ def models_of_kinds(clients=9):
     """Models of clients of three kinds, in turn, that have moved from one beginning."""
     rng = drawn(46)
     first, moves = rng.normal(size=SIZE), 0.25 * rng.normal(size=(3, SIZE))
-    return (first + moves[np.arange(clients) % 3] + 0.05 * rng.normal(size=(clients, SIZE))).astype(np.float32)
+    return (first + moves[np.arange(clients) % 3] + 0.05 * rng.normal(size=(clients, SIZE))).astype(
+        np.float32
+    )
 
 
 def latents_of_kinds(clients=9, samples=40):

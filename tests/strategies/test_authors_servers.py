@@ -248,6 +248,8 @@ def test_flux_with_the_authors_radius_finds_their_flocks_and_with_its_own_the_ki
     told = np.array([descriptor(5, 4).make(x[c], y[c], 4)["descriptor"] for c in range(9)])
     away = whole.function(told)
     assert parts_of(agglomerative(away, "single", theirs["radius"])) == parts_of(theirs["flocks"])
-    assert adjusted_rand(agglomerative(away, "single", "auto"), np.arange(9) % 3) == 1.0 > adjusted_rand(
-        np.array(theirs["flocks"]), np.arange(9) % 3
+    assert (
+        adjusted_rand(agglomerative(away, "single", "auto"), np.arange(9) % 3)
+        == 1.0
+        > adjusted_rand(np.array(theirs["flocks"]), np.arange(9) % 3)
     )
