@@ -20,7 +20,7 @@ from flockwise.models.layers.mixture import Mixture
 from flockwise.models.travel import Travel
 from flockwise.runs.assembly import Brought, assemble
 from flockwise.runs.loop import one_round
-from flockwise.stages.own_beside import Pulled
+from flockwise.stages.own_beside import Mixed, Pulled
 from flockwise.stages.own_heads import BodyFirst, HeadThenBody
 from flockwise.stages.own_mix import OwnMix
 from flockwise.stages.personal import Personal
@@ -146,3 +146,20 @@ def test_dittos_own_and_shared_models_are_trained_as_in_the_authors_code():
     close(shared, theirs["ditto, shared"])
     with pytest.raises(AssertionError):
         close(shared, theirs["ditto, own"])
+
+
+# APFL (Deng et al.)
+
+
+def test_apfls_mix_learns_as_in_the_authors_code_where_mixed_outputs_are_those_of_mixed_models():
+    """Of a linear model they are. What moves their alpha is ours times alpha^2 + (1 - alpha)^2, and 0.02 alpha."""
+    theirs, (x, y) = published("apfl"), two_kinds()
+    sent, own = models(2, seed=54, size=6 * 3 + 3)
+    alpha, rate = theirs["alpha_before"], theirs["rate"]
+    memory = np.concatenate([[1, alpha], own]).astype(np.float32)
+    local = in_one_batch(nn.Sequential(nn.Linear(6, 3)), x[0], y[0], rate, epochs=1)
+    shared, memory, _ = Mixed(alpha=alpha).train(local, sent, memory)
+    close(shared, theirs["shared"])
+    close(memory[2:], theirs["own"])
+    along = (alpha - theirs["alpha"]) / rate - 0.02 * alpha
+    assert memory[1] == pytest.approx(alpha - rate * along / (alpha**2 + (1 - alpha) ** 2), abs=1e-5)

@@ -253,3 +253,21 @@ def test_flux_with_the_authors_radius_finds_their_flocks_and_with_its_own_the_ki
         == 1.0
         > adjusted_rand(np.array(theirs["flocks"]), np.arange(9) % 3)
     )
+
+
+# FedOpt (Reddi et al.)
+
+
+@pytest.mark.parametrize("optimizer", ["yogi", "adagrad", "momentum"])
+def test_fedopts_steps_are_the_authors_but_for_their_correction_of_the_first_rounds(optimizer):
+    """Their Yogi lengthens or shortens step t by a factor of t alone, which Algorithm 2 does not have."""
+    theirs = published("fedopt")
+    beta1, beta2 = 0.0 if optimizer == "adagrad" else theirs["beta1"], theirs["beta2"]
+    options = {"optimizer": optimizer, "server_rate": theirs["rate"], "beta1": beta1, "beta2": beta2}
+    server = make_server("fedopt", 1, 5, options={**options, "tau": theirs["tau"]})
+    for number, update in enumerate(drawn(49).normal(size=(8, 5)).astype(np.float32), start=1):
+        before = server.state.models[0].astype(np.float64)
+        one_round(server, None, [update])
+        moved = server.state.models[0] - before
+        factor = np.sqrt(1 - beta2**number) / (1 - beta1**number) if optimizer == "yogi" else 1.0
+        np.testing.assert_allclose(factor * moved, theirs[optimizer][number - 1], atol=5e-6)
