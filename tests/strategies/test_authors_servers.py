@@ -103,11 +103,14 @@ def test_cfls_similarities_and_gate_are_the_authors():
 # FLIC (Espinoza Castellon et al.)
 
 
-def test_flics_similarities_and_flocks_are_the_authors():
+AS_THEIRS = {"min_separation": 0.0, "refine": None, "self_loops": True}
+
+
+@pytest.mark.parametrize("options", [AS_THEIRS, {}], ids=["as theirs", "our defaults"])
+def test_flics_similarities_and_flocks_are_the_authors(options):
     """Theirs has a diagonal of 2 in its graph, which `self_loops` keeps."""
     theirs, rows = published("flic"), updates_of_kinds(clients=12, noise=0.7, seed=45)
-    options = {"warmup": 2, "min_separation": 0.0, "refine": None, "self_loops": True}
-    server = make_server("flic", 12, 20, options=options)
+    server = make_server("flic", 12, 20, options={"warmup": 2, **options})
     for heard in (range(6), range(4, 10)):
         record = one_round(server, np.isin(np.arange(12), heard), rows)
     np.testing.assert_allclose(one_plus_cosine.function(rows[:10]), theirs["similarities"], atol=1e-5)

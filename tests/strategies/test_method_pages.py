@@ -1,5 +1,6 @@
 """The configs in the documentation are real: each is read, checked and played."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -40,3 +41,21 @@ def test_a_page_says_what_a_reader_must_know(name):
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     for part in ("The choices", "The config", "When to use it", "What it assumes", "Where we differ"):
         assert f"## {part}" in text
+
+
+TABLE = (PAGES.parent / "public-code.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", WITH_A_PAGE)
+def test_the_table_of_public_code_has_every_method(name):
+    assert TABLE.count(f"[{name}](methods/{name}.md)") == 1
+
+
+@pytest.mark.parametrize(
+    "kept", sorted((Path(__file__).parent / "published").glob("*.json")), ids=lambda kept: kept.stem
+)
+def test_what_published_code_gave_is_in_the_table_with_its_commit(kept):
+    sources = re.findall(r"github\.com/(\S+) at ([0-9a-f]{40})", json.loads(kept.read_text())["source"])
+    assert sources
+    for repository, commit in sources:
+        assert f"{repository} `{commit[:7]}`" in TABLE

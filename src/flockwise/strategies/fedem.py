@@ -9,7 +9,8 @@ its own (`model.name = "mixture"`: its `parts` are M). In a round a client
 and sends all M models back, which are averaged. The gradient of the mixture's own loss is exactly that weighted one, so
 clients train the mixture as one model and keep its shares. With `flocks` all of it happens inside flocks.
 
-Where we differ: q is made anew for every batch of the M-step; the authors' code makes it once a round.
+Where we differ: q is made anew for every batch of the M-step, by the new shares; the authors' code makes it once a round,
+by the old ones.
 """
 
 from flockwise.aggregation import Rule

@@ -10,7 +10,7 @@ VALIDATION data (the paper used test data); among very many, known by sketches, 
 the flock that its sketch is most like. Pairs never compared carry no edge (the authors' code gave
 them, and exactly opposite clients, the greatest weight). Flocks that are no further apart than noise are not acted on
 (`min_separation`), so that clients of one kind stay together. `warmup = "auto"` acts when the flocks
-have stopped changing. `self_loops` keeps the diagonal, which the paper's early singletons suggest it did.
+have stopped changing. `self_loops` keeps the diagonal, as the authors' code does.
 """
 
 from typing import Annotated, Literal
