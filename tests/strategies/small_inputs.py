@@ -43,8 +43,8 @@ def losses_of_two_levels(rounds=300, clients=16, drawn_each=4):
 # FedDrift: the kind of each client at four looks. Client 5 turns into a new kind before the second, client 1 into the same
 # before the third.
 KINDS = [[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 3], [0, 3, 1, 1, 2, 3], [0, 3, 1, 1, 2, 3]]
-# At the fourth the models of kinds 1 and 2 do nearly as well for each other, and data of kind 3 is hard for everybody: model 0
-# does little worse on it than its own model does, but much worse than at home.
+# At the fourth the models of kinds 1 and 2 do nearly as well for each other, and data of kind 3 is hard for everybody:
+# model 0 does little worse on it than its own model does, but much worse than at home.
 AT_LAST = {(1, 2): 0.8, (2, 1): 0.8, (0, 3): 0.55, (3, 3): 0.65, (3, 0): 0.85}
 
 
