@@ -53,6 +53,7 @@ inline void backward_sparse(const Linear& layer, const Update& update, const flo
     for (int64_t output = 0, block = 0; output < layer.outputs; output += LIST_BLOCK, block++)
       for_tiles<WIDE>(layer.inputs / LANES, [&](auto v, int64_t vector) {
         constexpr int V = v.value;
+        const auto move = step;  // a copy: by reference it would be loaded again behind every store
         const int64_t input = vector * LANES, at = layer.weight + output * layer.stride + input;
         const bool last = input + V * LANES == layer.inputs;
         const int64_t next = last ? LIST_BLOCK * layer.stride - input : V * LANES;  // how far it is to the next tile
@@ -75,7 +76,7 @@ inline void backward_sparse(const Linear& layer, const Update& update, const flo
           total.clear();
           add_rows(total, lists.by_output + start[0], lists.by_output + start[1],
                    [&](int32_t b) { return rows[b] + input; });
-          total.each([row, step](int, int i, Vec sum) { step(row + i * LANES, sum); });
+          total.each([&](int, int i, Vec sum) { move(row + i * LANES, sum); });
         }
       });
   });
