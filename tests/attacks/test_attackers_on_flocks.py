@@ -25,6 +25,7 @@ ON_FLOCKS = [
     "takeover",
     "framer",
     "white-box",
+    "insider",
     "drifter",
     "liar",
 ]
@@ -144,7 +145,8 @@ def test_what_attackers_on_flocks_know_is_written_down(name):
     attack = ATTACKS[name]()
     assert "groups" in attack.knows
     assert ("all" in attack.knows) is (name not in ("sleeper", "liar"))
-    assert ("course" in attack.knows) is (name == "drifter")
+    assert ("course" in attack.knows) is (name in ("drifter", "insider"))
+    assert ("defence" in attack.knows) is (name == "insider")
     assert ("rule" in attack.knows) is (name == "white-box")
 
 

@@ -2,23 +2,26 @@
 
 import numpy as np
 import pytest
+import torch
 from tests.strategies.playing import play
+from torch import nn
 
 import flockwise as fw
 from flockwise.attacks import (
     ATTACKS,
     Goal,
     View,
+    a3fl,
     constrain_and_scale,
     dba,
     edge_cases,
     model_replacement,
     neurotoxin,
-    optimised_trigger,
     stamp,
     sybils,
 )
 from flockwise.attacks.dba import barred
+from flockwise.engine.seen_model import Seen
 from flockwise.errors import ConfigError, InputError
 
 PLAIN = {"rounds": 12, "split": {"name": "iid", "clients": 10}, "strategy": {"name": "fedavg"}}
@@ -29,7 +32,7 @@ BACKDOORS = [
     {"name": "neurotoxin", "clients": 2},
     {"name": "edge-cases", "clients": 2},
     {"name": "edge-cases", "clients": 2, "kind": "turned", "source": 7, "target": 1},
-    {"name": "optimised-trigger", "clients": 2},
+    {"name": "a3fl", "clients": 2},
     {"name": "constrain-and-scale", "clients": 2},
     {"name": "sybils", "clients": 5},
 ]
@@ -151,14 +154,33 @@ def test_edge_cases_are_made_of_the_source_class():
         edge_cases("turned", share=1.0).poison(x[:, :4], y, 4, rng())
 
 
-def test_the_optimised_trigger_sets_the_pixels_that_tell_the_target():
+def test_the_trigger_of_a3fl_speaks_for_the_target_and_stays_in_its_square():
     y = np.arange(60) % 3
     x = 0.1 * rng().random((60, 6, 6, 1)).astype(np.float32)
-    x[y == 1, 2, 3] = 0.9  # this pixel is bright in class 1 alone
-    poison, goal = optimised_trigger(pixels=1, target=1).fitted(x, y, 3, rng())
-    shown = goal.trigger(np.zeros((1, 6, 6, 1), np.float32))
-    assert shown.sum() == 1 and shown[0, 2, 3, 0] == 1
-    assert (poison(x, y, 3, rng())[0] != x).any()
+    x[y == 1, 1, 1] = 0.9  # this pixel is bright in class 1 alone
+    module = nn.Sequential(nn.Flatten(), nn.Linear(36, 3))
+    with torch.no_grad():
+        module[1].weight.zero_()
+        module[1].weight[1, 7] = 5.0
+    poison, goal = a3fl(size=2, target=1).through(Seen(module), x, y, 3, rng())
+    shown = goal.trigger(np.full((1, 6, 6, 1), 0.25, np.float32))[0, :, :, 0]
+    assert shown[1, 1] == 1.0
+    assert (shown[2:] == 0.25).all() and (shown[:, 2:] == 0.25).all()
+    samples, labels = poison(x, y, 3, rng())
+    assert (labels == 1).sum() > (y == 1).sum() and (samples != x).any()
+
+
+def test_a3fl_follows_the_model_and_resumes_to_the_same_trigger():
+    game = play(
+        rounds=2, split=PLAIN["split"], strategy={"name": "fedavg"}, attack={"name": "a3fl", "clients": 2}
+    )
+    work = game.parts.work
+    model = game.server.state.models[0]
+    first, again = (work._seen.of(model)[1].trigger(np.zeros((1, 8, 8, 1), np.float32)) for _ in range(2))
+    other = work._seen.of(-model)[1].trigger(np.zeros((1, 8, 8, 1), np.float32))
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    ruined = work._seen.of(np.full_like(model, np.inf))[1].trigger(np.zeros((1, 8, 8, 1), np.float32))
+    assert np.isfinite(ruined).all()
 
 
 def test_sybils_send_one_update_in_disguise():

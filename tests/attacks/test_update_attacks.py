@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +19,7 @@ from flockwise.attacks import (
     random_update,
     reverse,
 )
+from flockwise.attacks.contract import Rehearsal
 from flockwise.attacks.statistical import supported_z
 from flockwise.errors import ConfigError, InputError
 
@@ -34,7 +37,23 @@ def middle(rows):
 def honest(attackers=4, others=16, parameters=50, seed=0):
     drawn = np.random.default_rng(seed).normal(0.5, 1.0, (attackers + others, parameters)).astype(np.float32)
     groups = np.arange(attackers + others) % 2
-    return View(drawn[:attackers], drawn[attackers:], "krum", {"f": attackers}, groups, True, middle)
+    rehearse = partial(rehearsed, drawn[attackers:])
+    return View(
+        drawn[:attackers],
+        drawn[attackers:],
+        "krum",
+        {"f": attackers},
+        groups,
+        True,
+        middle,
+        rehearse=rehearse,
+    )
+
+
+def rehearsed(others, own):
+    """A server that takes the mean and finds no flocks."""
+    mean = np.concatenate([own, others]).mean(axis=0)
+    return Rehearsal(np.zeros(len(own), int), np.zeros(len(others), int), np.tile(mean, (len(others), 1)))
 
 
 def limited(view, knows):
@@ -46,6 +65,7 @@ def limited(view, knows):
         view.groups if "groups" in knows else None,
         view.found if "groups" in knows else None,
         view.simulate if "rule" in knows else None,
+        rehearse=view.rehearse if "defence" in knows else None,
     )
 
 
@@ -68,7 +88,10 @@ def test_every_attack_stands_equal_and_zero_updates(name):
     for value in (0, 1):
         rows = np.full((12, 5), value, np.float32)
         for found in (False, True):
-            view = View(rows[:3], rows[3:], None, None, np.zeros(12, int), found, middle)
+            view = View(
+                rows[:3], rows[3:], None, None, np.zeros(12, int), found, middle,
+                rehearse=partial(rehearsed, rows[3:]),
+            )  # fmt: skip
             assert np.isfinite(ATTACKS[name]().craft(view, rng())).all()
 
 

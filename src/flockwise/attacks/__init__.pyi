@@ -1,3 +1,4 @@
+from flockwise.attacks.a3fl import a3fl as a3fl
 from flockwise.attacks.bridge import bridge as bridge
 from flockwise.attacks.contract import ATTACKS as ATTACKS
 from flockwise.attacks.contract import Attack as Attack
@@ -17,6 +18,7 @@ from flockwise.attacks.drifter import drifter as drifter
 from flockwise.attacks.edge_cases import edge_cases as edge_cases
 from flockwise.attacks.framer import framer as framer
 from flockwise.attacks.imitator import imitator as imitator
+from flockwise.attacks.insider import insider as insider
 from flockwise.attacks.liar import liar as liar
 from flockwise.attacks.local_model_poisoning import local_model_poisoning as local_model_poisoning
 from flockwise.attacks.mimic import mimic as mimic
@@ -25,7 +27,6 @@ from flockwise.attacks.model_replacement import model_replacement as model_repla
 from flockwise.attacks.neurotoxin import neurotoxin as neurotoxin
 from flockwise.attacks.optimised import min_max as min_max
 from flockwise.attacks.optimised import min_sum as min_sum
-from flockwise.attacks.optimised_trigger import optimised_trigger as optimised_trigger
 from flockwise.attacks.simple import gaussian as gaussian
 from flockwise.attacks.simple import partial_drop as partial_drop
 from flockwise.attacks.simple import random_update as random_update

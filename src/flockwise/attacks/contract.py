@@ -7,7 +7,7 @@ as `reverse(clients=8, first_round=5, scale=2.0)` it also says who attacks and f
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -18,6 +18,16 @@ from flockwise.scoring import Scoring
 from flockwise.types import Labels, Updates, Vector
 
 Who = int | float | Sequence[int]  # how many clients, which share (below 1), or exactly which
+
+
+class Rehearsal(NamedTuple):
+    """What a copy of the server made of a round, before it asked clients anything."""
+
+    own: Labels  # the flocks of the attackers after it
+    others: Labels  # and of the honest
+    steps: (
+        Updates  # (honest clients, parameters) how each one's model has moved, from the one that it trained
+    )
 
 
 class View(NamedTuple):
@@ -33,6 +43,8 @@ class View(NamedTuple):
     simulate: Callable[[Updates], Vector] | None = None
     # (attackers, parameters) the mean direction of what each has sent of late; None: the server does not look; with "course"
     course: Updates | None = None
+    # What the server as it stands would make of the round if attackers sent these rows; with "defence"
+    rehearse: Callable[[Updates], Rehearsal] | None = None
 
 
 class Asked(NamedTuple):
@@ -64,6 +76,16 @@ Answer = Callable[[Asked], Sequence[float]]  # what an attacker says instead
 Poison = Callable[[np.ndarray, np.ndarray, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
 
+class SeenModel(Protocol):
+    """A model that attackers hold, and can look into; samples and labels as a `Poison` has them."""
+
+    def gradients(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Sequence[np.ndarray]]:
+        """Those of the mean loss: by each number of the samples, and by each tensor of weights."""
+
+    def trained(self, x: np.ndarray, y: np.ndarray, epochs: int) -> tuple["SeenModel", Sequence[np.ndarray]]:
+        """A copy after so many epochs on these samples, and its gradients by weights in the last step."""
+
+
 @dataclass(frozen=True)
 class Goal:
     """What a backdoor is for: samples that carry the trigger are to get the target's label."""
@@ -78,12 +100,19 @@ class Goal:
         return self.trigger(x[counted]) if counted.any() else x[:0]
 
 
+Through = Callable[
+    [SeenModel, np.ndarray, np.ndarray, int, np.random.Generator], tuple[Poison, Goal]
+]  # the model; samples, labels and classes as in Poison
+
+
 @dataclass(frozen=True, eq=False)
 class UpdateAttack(Attack):
     """An attack on what clients send; all attackers of a round act together."""
 
     craft: Craft
-    knows: frozenset[str]  # of "own", "all", "rule", "groups", "course"; who knows nothing need not train
+    knows: frozenset[
+        str
+    ]  # of "own", "all", "rule", "groups", "course", "defence"; who knows nothing need not train
     answer: Answer | None = None  # to questions about models; none: honest
 
 
@@ -92,7 +121,8 @@ class DataAttack(Attack):
     """An attack on a client's training data; it then trains honestly on it, and may change what it sends of that.
 
     A backdoor has a `goal`, from which a run's `attack_success` is measured on honest clients' test data. `part` makes
-    the poison of the n-th attacker, where they differ; `fitted` makes poison and goal from the data of all attackers.
+    the poison of the n-th attacker, where they differ; `through` makes poison and goal anew from each model that an attacker
+    is sent, or that is tested, and the data of all attackers.
     """
 
     poison: Poison
@@ -100,7 +130,7 @@ class DataAttack(Attack):
     craft: Craft | None = None  # its view's own updates are those trained on poisoned data
     knows: frozenset[str] = frozenset({"own"})
     part: Callable[[int], Poison] | None = None
-    fitted: Callable[[np.ndarray, np.ndarray, int, np.random.Generator], tuple[Poison, Goal]] | None = None
+    through: Through | None = None
     relabels: bool = False  # gives samples other classes: only for tasks that have one a sample
 
     def of(self, attacker: int) -> "DataAttack":

@@ -2,17 +2,20 @@
 
 Wang, Sreenivasan, Rajput, Vishwakarma, Agarwal, Sohn, Lee, Papailiopoulos: Attack of the Tails, NeurIPS 2020. The paper
 takes such inputs from other data sets (digits of another script, planes of one airline). Here they are made of the data
-at hand, so that any image data will do: negatives, or images turned by a quarter.
+at hand, so that any image data will do: negatives, or images turned by a quarter. With `bound` what is sent is brought back
+into a ball around the model that was sent out, as the paper's projected attack does after its last batch.
 """
 
 from typing import Annotated, Literal
 
 import numpy as np
 
-from flockwise.attacks.contract import DataAttack, Goal, attack
+from flockwise.attacks.contract import DataAttack, Goal, View, attack
 from flockwise.attacks.data import PoisonShare, Target, check_class
+from flockwise.attacks.knowledge import own_updates
 from flockwise.errors import InputError
-from flockwise.options import Natural
+from flockwise.options import Natural, Positive
+from flockwise.types import Updates
 
 
 @attack(
@@ -27,6 +30,9 @@ def edge_cases(
     source: Annotated[Natural | None, "the class they are made of; none: every class"] = None,
     target: Target = 0,
     share: PoisonShare = 0.5,
+    bound: Annotated[
+        Positive | None, "longest update that is sent; longer ones are shortened; none: any"
+    ] = None,
 ) -> DataAttack:
     """A share of the samples (of the source class) is made rare and gets the target's label.
 
@@ -59,4 +65,10 @@ def edge_cases(
             labels[chosen] = target
         return samples, labels
 
-    return DataAttack(poison, Goal(target, rare, source))
+    def projected(view: View, rng: np.random.Generator) -> Updates:
+        own, longest = own_updates(view), float(bound or np.inf)
+        lengths = np.linalg.norm(own.astype(np.float64), axis=1, keepdims=True)
+        shorter: Updates = (own * np.minimum(1.0, longest / np.maximum(lengths, 1e-300))).astype(np.float32)
+        return shorter
+
+    return DataAttack(poison, Goal(target, rare, source), projected if bound else None)

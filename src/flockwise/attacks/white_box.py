@@ -52,7 +52,7 @@ def white_box(steps: Annotated[Several, "strengths that are tried in each direct
                 continue
             lies = len(attackers)
             sent[attackers] = min(
-                _candidates(mates, mean, steps), key=lambda row: _progress(row, lies, mates, mean, simulate)
+                candidates(mates, mean, steps), key=lambda row: _progress(row, lies, mates, mean, simulate)
             )
         return sent
 
@@ -64,7 +64,7 @@ def _progress(row: np.ndarray, lies: int, mates: Updates, mean: np.ndarray, simu
     return float(simulate(np.concatenate([repeated(row, lies), mates])).astype(np.float64) @ mean)
 
 
-def _candidates(mates: Updates, mean: np.ndarray, steps: int) -> Iterator[np.ndarray]:
+def candidates(mates: Updates, mean: np.ndarray, steps: int) -> Iterator[np.ndarray]:
     """Updates at these strengths in these directions; a direction of no length says nothing."""
     length = float(np.linalg.norm(mean)) or 1.0
     gram, _ = products(mates, mean, mean)

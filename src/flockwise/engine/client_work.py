@@ -17,6 +17,7 @@ from flockwise.data.recipes import Recipes
 from flockwise.engine.kept import Kept
 from flockwise.engine.latents import Latents
 from flockwise.engine.local_training import ClientTraining, Trainers
+from flockwise.engine.seen_model import MadeThrough
 from flockwise.errors import InputError
 from flockwise.messages import is_root, origin
 from flockwise.models.freezing import frozen
@@ -154,6 +155,9 @@ class ClientWork:
         chosen = self._best(candidates, x, y) if len(candidates) > 1 else 0
         if self._idles(client, round):
             return candidates[chosen], chosen, float("nan"), memory
+        if self._made_through(client, round):
+            poison, rng = self._seen.of(candidates[chosen])[0], generator(self.seed, "poison", client)
+            x, y = poison(x, y, self.federation.dataset.classes, rng)
         rng = generator(self.seed, "batches", round, client)
         local = ClientTraining(self._trainers, self.recipe.at(round), round, x, y, rng)
         trained, memory, loss = self.personal.train(local, candidates[chosen], memory)
@@ -226,10 +230,12 @@ class ClientWork:
         if self.goal is None:
             return float("nan")
         x, y, _ = self._test_data((client,), round)
-        shown = np.ascontiguousarray(self.goal.shown(x, y), dtype=np.float32)
+        adapts = any(attack.through for attack in self.poison.values())
+        goal = self._seen.of(model)[1] if adapts else self.goal
+        shown = np.ascontiguousarray(goal.shown(x, y), dtype=np.float32)
         if not len(shown):
             return float("nan")
-        correct = self._trainer.losses(model, shown, np.full(len(shown), self.goal.target, dtype=np.int64))[1]
+        correct = self._trainer.losses(model, shown, np.full(len(shown), goal.target, dtype=np.int64))[1]
         return correct / len(shown)
 
     def _test_data(self, clients: tuple[int, ...], round: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -253,6 +259,15 @@ class ClientWork:
 
     def _poisoned(self, client: int, part: str, round: int) -> bool:
         return part == "train" and client in self.poison and round >= self.attack_from
+
+    def _made_through(self, client: int, round: int) -> bool:
+        return self._poisoned(client, "train", round) and self.poison[client].through is not None
+
+    @cached_property
+    def _seen(self) -> MadeThrough:
+        """What attackers make of the models that they hold."""
+        attackers = sorted(self.poison)
+        return MadeThrough(self.poison[attackers[0]], self.module, self.federation, attackers, self.seed)
 
     def _drifted(self, round: int) -> bool:
         return self.later is not None and round >= self.drift_round

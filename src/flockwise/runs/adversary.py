@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from flockwise.aggregation import Rule
 from flockwise.attacks import DataAttack, UpdateAttack, View
-from flockwise.attacks.contract import Answer, Asked
+from flockwise.attacks.contract import Answer, Asked, Rehearsal
 from flockwise.config import Config
 from flockwise.errors import PluginError
 from flockwise.messages import Plan, Replies, Scores
@@ -43,8 +44,9 @@ class Adversary:
     rule_parameters: dict[str, object] | None = None
     simulated: Rule | None = None  # the server's rule, for attackers that know it
 
-    def tamper(self, replies: Replies, state: State) -> Replies:
+    def tamper(self, replies: Replies, server: Server) -> Replies:
         """What is really sent: attackers' updates replaced by what the attack makes of its knowledge."""
+        state = server.state
         lies = np.isin(replies.clients, list(self.clients))
         wolves, sheep = np.flatnonzero(lies), np.flatnonzero(~lies & (replies.clients >= 0))
         craft = self.attack.craft
@@ -65,6 +67,7 @@ class Adversary:
             course=_course(state, replies.clients[wolves], replies.updates.shape[1])
             if "course" in knows
             else None,
+            rehearse=partial(_rehearsed, server, replies, wolves, sheep) if "defence" in knows else None,
         )
         crafted = craft(view, generator(self.seed, "attack", replies.round))
         if np.shape(crafted) != view.own.shape:
@@ -81,7 +84,8 @@ class Adversary:
         return [self._said(answer, s, plan, server) if s.client in self.clients else s for s in scores]
 
     def _said(self, answer: Answer, score: Scores, plan: Plan, server: Server) -> Scores:
-        own = _own(plan.models, server.state, score.client)
+        row, asked = _own(plan.models, server.state, score.client), plan.offers[score.client]
+        own = asked.index(row) if row is not None and row in asked else None
         said = tuple(map(float, answer(Asked(score.values, own, server.setting.scoring))))
         if len(said) != len(score.values):
             raise PluginError(
@@ -103,6 +107,18 @@ class Adversary:
             return rule(rows, np.ones(len(rows)), state.clients, round=round, root=guess)[0]
 
         return joint
+
+
+def _rehearsed(
+    server: Server, replies: Replies, wolves: np.ndarray, sheep: np.ndarray, rows: Updates
+) -> Rehearsal:
+    """What the server would make of the round if the attackers sent these rows."""
+    before, clients = server.state, replies.clients
+    after = server.rehearse(replies.with_updates(wolves, np.asarray(rows, dtype=np.float32)))
+    honest = clients[sheep]
+    had, has = (np.maximum(state.labels[honest], 0) for state in (before, after))
+    steps = after.models[has] - before.models[had]
+    return Rehearsal(after.labels[clients[wolves]], after.labels[honest], steps)
 
 
 def _own(models: Models, state: State, client: int) -> int | None:

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from flockwise.engine.client_work import ClientWork, WorkSource
 from flockwise.errors import ConfigError, InputError
 from flockwise.models import MODELS, build
 from flockwise.registry import OWN
-from flockwise.rng import derived_seed, generator
+from flockwise.rng import derived_seed
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.recipes import recipe_of
 from flockwise.runs.targets import check_attack, check_classes, check_data, outputs_of
@@ -55,7 +54,6 @@ def make_work(
     liars = sorted(adversary.clients) if adversary else []
     poison: dict[int, DataAttack] = {}
     if isinstance(attack, DataAttack):
-        attack = _fitted(attack, federation, liars, config.seed)
         poison = {client: attack.of(number) for number, client in enumerate(liars)}
     # What attackers that know nothing send does not depend on any training.
     idle = (
@@ -83,17 +81,6 @@ def for_federation(method: Method, federation: Federation) -> Method:
 def report_of(method: Method) -> Report | None:
     """What clients are asked to tell, once the method is for their data."""
     return method.report if isinstance(method.report, Report) else None
-
-
-def _fitted(attack: DataAttack, federation: Federation, liars: list[int], seed: int) -> DataAttack:
-    """An attack that is made from the attackers' data, made from what all of them hold."""
-    held = [federation.arrays(client, "train") for client in liars]
-    held = [data for data in held if len(data[1])]
-    if attack.fitted is None or not held:
-        return attack
-    x, y = (np.concatenate([data[place] for data in held]) for place in (0, 1))
-    poison, goal = attack.fitted(x, y, federation.dataset.classes, generator(seed, "fitted attack"))
-    return replace(attack, poison=poison, goal=goal)
 
 
 def make_federation(config: Config, directory: Path | None, data: Path | None) -> Federation:

@@ -9,7 +9,6 @@ from flockwise.messages import Event, Plan, Replies, RoundRecord, Scores
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.channel import Channel
 from flockwise.server import Server
-from flockwise.stages.state import State
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,9 @@ class Hazards:
         """The plan as far as it reaches clients that are there."""
         return self.channel.reached(plan) if self.channel else plan
 
-    def replies(self, replies: Replies, state: State) -> tuple[Replies, list[Event]]:
+    def replies(self, replies: Replies, server: Server) -> tuple[Replies, list[Event]]:
         """What arrives of what clients sent, and what did not."""
-        sent = self.adversary.tamper(replies, state) if self.adversary else replies
+        sent = self.adversary.tamper(replies, server) if self.adversary else replies
         return self.channel.carry(sent) if self.channel else (sent, [])
 
     def scores(self, scores: Sequence[Scores], plan: Plan, server: Server) -> Sequence[Scores]:

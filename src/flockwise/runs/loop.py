@@ -219,7 +219,7 @@ def one_round(
     hazards, watch = hazards or Hazards(), watch or Stopwatch()
     plan, replies, events = _trained(server, engine, hazards, watch)
     sent = plan.bytes_sent + replies.updates.nbytes
-    arrived, lost = hazards.replies(replies, server.state)
+    arrived, lost = hazards.replies(replies, server)
     with watch.of("server"):
         record = server.tell(arrived)
     while record is None:  # the server has questions before it closes the round
@@ -230,7 +230,7 @@ def one_round(
             with watch.of("clients"):
                 replies = engine.train(hazards.reached(plan))
             sent += replies.updates.nbytes
-            arrived, lost_again = hazards.replies(replies, server.state)
+            arrived, lost_again = hazards.replies(replies, server)
             lost = [*lost, *lost_again]
             with watch.of("server"):
                 record = server.tell(arrived)

@@ -100,6 +100,21 @@ class Server:
             raise
         return None
 
+    def rehearse(self, replies: Answers) -> State:
+        """The state after the round under way if these were the replies, and nobody answered questions; nothing is kept.
+
+        Of a round that has heard from somebody already nothing is rehearsed: the state is as it was.
+        """
+        if self._told:
+            return self.state
+        copy = Server(
+            self.method, self.state.models, self.state.clients, setting=self.setting, gate=self.gate, state=self.state
+        )  # fmt: skip
+        copy.ask(self._present)
+        while copy.tell(replies) is None and copy.ask(self._present).kind == "validate":
+            replies = ()
+        return copy.state
+
     def release(self, client: int) -> None:
         """Let a quarantined client take part again; its next update or validation places it. Who is free stays so."""
         self._set_apart(client, FREE)

@@ -1,13 +1,35 @@
 """What every attack must do."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from flockwise.attacks import ATTACKS, DataAttack, UpdateAttack, View
+from flockwise.attacks.contract import Rehearsal
 from flockwise.rng import generator
 from flockwise.testing.each import one_each
 from flockwise.testing.examples import ordinary
+
+
+def _rehearsed(others: np.ndarray, own: np.ndarray) -> Rehearsal:
+    """A server that takes the mean and finds no flocks."""
+    mean = np.concatenate([own, others]).mean(axis=0)
+    labels = np.zeros(len(own) + len(others), dtype=np.int64)
+    return Rehearsal(labels[: len(own)], labels[len(own) :], np.tile(mean, (len(others), 1)))
+
+
+class _Linear:
+    """A model that attackers look into: whatever is asked of it, more light speaks for it."""
+
+    def gradients(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Sequence[np.ndarray]]:
+        """The same for all samples and weights."""
+        return -np.ones_like(x), [np.ones((2, 2))]
+
+    def trained(self, x: np.ndarray, y: np.ndarray, epochs: int) -> tuple["_Linear", Sequence[np.ndarray]]:
+        """Nothing is learned."""
+        return self, [np.ones((2, 2))]
 
 
 class AttackBattery:
@@ -40,11 +62,12 @@ class AttackBattery:
                 np.zeros(12, dtype=np.int64) if "groups" in knows else None,
                 True if "groups" in knows else None,
                 (lambda rows: np.median(rows, axis=0)) if "rule" in knows else None,
+                rehearse=partial(_rehearsed, everyone[3:]) if "defence" in knows else None,
             )
             return (attack.craft(view, rng),)
         x, y = generator(1, "attack battery").random((20, 8, 8, 1)).astype(np.float32), np.arange(20) % 4
-        if attack.fitted is not None:
-            return tuple(attack.fitted(x, y, 4, rng)[0](x, y, 4, rng))
+        if attack.through is not None:
+            return tuple(attack.through(_Linear(), x, y, 4, rng)[0](x, y, 4, rng))
         return tuple(attack.of(1).poison(x, y, 4, rng))
 
     def test_is_one_of_the_two_kinds(self) -> None:
