@@ -7,7 +7,9 @@ As in measure.py: embedded digits, 20 clients, 25 rounds. Decided before the fir
 seeds from 100 on: the statistic is the accuracy of all honest clients, those set apart included, and how many of them are
 set apart, in the mean over seeds 1 to 3; the bar for shepherd is to lose no more than 0.05 to 20 % of attackers, and to set
 nobody honest apart. With 45 % there is no bar: the table shows what gets through. What there is is not run again.
-benchmarks/results/defence_insiders.json has the same against the second version of shepherd.
+benchmarks/results/defence_insiders.json has the same against the second version of shepherd, defence_insiders_own_steps.json
+against the third, in which who moved was on no trial; of the methods that have not changed since, its rows are shown again.
+`insider` was added when the other rows had been run, and before any of its own: statistic and bar are the same.
 """
 
 import argparse
@@ -23,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.defence.measure import NONE, Row, measured
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "benchmarks" / "results" / "defence_insiders_own_steps.json"
+RESULTS = ROOT / "benchmarks" / "results" / "defence_insiders_trial.json"
+BEFORE = ROOT / "benchmarks" / "results" / "defence_insiders_own_steps.json"
 PAGE = ROOT / "docs" / "attacks-and-judges.md"
 BEGIN, END = "<!-- insiders: begin -->", "<!-- insiders: end -->"
 METHODS = ("shepherd", "flic, judge, mean", "FedAvg")
@@ -32,6 +35,7 @@ COUNTS = (4, 9)
 ATTACKS: list[dict[str, Any]] = [
     {"name": "drifter"}, {"name": "drifter", "scale": 5.0}, {"name": "drifter", "turn": 30.0, "scale": 5.0},
     {"name": "liar", "lie": "praise"}, {"name": "liar", "lie": "blame", "scale": 0.0}, {"name": "liar", "lie": "stray"},
+    {"name": "insider"},
 ]  # fmt: skip
 
 
@@ -84,7 +88,8 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="run nothing")
     given = parser.parse_args()
     rows: list[Row] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
-    done = [(row["method"], row["split"], row["attack"], row["seed"]) for row in rows]
+    same = [row for row in json.loads(BEFORE.read_text(encoding="utf-8")) if row["method"] != "shepherd"]
+    done = [(row["method"], row["split"], row["attack"], row["seed"]) for row in [*rows, *same]]
     for run in runs(given.seeds) if not given.page else ():
         if run not in done:
             rows.append(measured(*run))
@@ -92,7 +97,7 @@ def main() -> None:
             RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     start, stop = page.index(BEGIN) + len(BEGIN), page.index(END)
-    PAGE.write_text(f"{page[:start]}\n\n{table(rows)}\n{page[stop:]}", encoding="utf-8")
+    PAGE.write_text(f"{page[:start]}\n\n{table([*rows, *same])}\n{page[stop:]}", encoding="utf-8")
 
 
 if __name__ == "__main__":
