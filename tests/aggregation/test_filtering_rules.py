@@ -181,6 +181,14 @@ def test_flame_leaves_out_an_honest_minority_by_design():
     assert abs(away) < 0.2 * np.linalg.norm(rows[9:].mean(axis=0)) ** 2
 
 
+def test_flame_takes_all_that_point_the_very_same_way():
+    """The fourth was left out: float32 could not tell that it points where the others do."""
+    numbers = [-0.88173157, -2.5174098, -2.071271, -2.9016526, 0.78868234, 8.955781, -5.675241]
+    shortened = [0.88173157, 2.5174098, 2.071271, 2.5174098, 2.5174098]
+    found = flame(np.array(numbers, np.float32)[:, None], noise=0.0)
+    assert found[0] == pytest.approx(-sum(shortened) / 5)
+
+
 def test_sign_shares_count_signs():
     rows = np.array([[1.0, 2, -1, 0], [-1, -1, -1, -1], [1, 1, 1, 1]], np.float32)
     np.testing.assert_allclose(sign_shares(rows, 1.0, 0), [[0.5, 1, 0.25], [0, 0, 1], [1, 0, 0]])

@@ -5,6 +5,7 @@ are as good up to rounding, and the case tells nothing.
 """
 
 import itertools
+import warnings
 
 import numpy as np
 from tests.oracles import filtering_rules, robust_rules
@@ -137,7 +138,7 @@ def flame(rows, f, noise):
     if count > 2:
         angles = np.zeros((count, count))
         for i, j in itertools.permutations(admitted, 2):
-            angles[i, j] = 1 - rows[i] @ rows[j] / (lengths[i] * lengths[j])
+            angles[i, j] = round(1 - rows[i] @ rows[j] / (lengths[i] * lengths[j]), 9)
         found = HDBSCAN(
             metric="precomputed", min_cluster_size=count // 2 + 1, min_samples=2, allow_single_cluster=True, copy=True
         ).fit((angles + angles.T) / 2)  # fmt: skip
@@ -153,7 +154,8 @@ def signguard(rows, f, share):
     bounds = np.array([0.1, 3.0]) * middle
     if np.abs(lengths[:, None] - bounds).min() < 1e-4 * middle:
         return None  # on the bound
-    usual = [client for client in range(len(rows)) if bounds[0] < lengths[client] < bounds[1]]
+    usual = [client for client in range(len(rows)) if bounds[0] <= lengths[client] <= bounds[1]]
+    usual = usual or list(range(len(rows)))
     counts = [[sum(np.sign(row) == sign) / len(row) for sign in (1, 0, -1)] for row in rows]
     shares = np.array(counts) / np.maximum(np.max(counts, axis=0), 1e-8)
     order = sorted(range(len(rows)), key=lambda client: tuple(shares[client][::-1]))
@@ -161,7 +163,11 @@ def signguard(rows, f, share):
     if width == 0.0:
         alike = [client for client in order if (shares[client] == np.median(shares, axis=0)).all()]
     else:
-        labels = MeanShift(bandwidth=width, bin_seeding=True, cluster_all=False).fit(shares[order]).labels_
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where bins are too small for seeds
+            labels = (
+                MeanShift(bandwidth=width, bin_seeding=True, cluster_all=False).fit(shares[order]).labels_
+            )
         sizes = [sum(labels == label) for label in range(max(labels) + 1)] or [0]
         alike = [client for client, label in zip(order, labels, strict=True) if label == np.argmax(sizes)]
     chosen = sorted(set(usual) & set(alike)) or usual

@@ -16,7 +16,7 @@ from flockwise.aggregation.rule import majority, rule
 from flockwise.kernels.checks import as_updates
 from flockwise.kernels.combine import weighted_sum
 from flockwise.kernels.gram import gram
-from flockwise.kernels.order import content_order, rounded
+from flockwise.kernels.order import content_order
 from flockwise.options import NonNegative
 from flockwise.rng import generator
 from flockwise.types import Square, Vector
@@ -68,6 +68,9 @@ def _angles(products: Square) -> Square:
     """Cosine distances; a zero update is as far from all as one at a right angle."""
     lengths = np.sqrt(products.diagonal())
     scale = np.where(lengths > 0, lengths, 1.0)
-    away = 1.0 - np.clip(rounded(products / scale / scale[:, None]), -1.0, 1.0)
+    cosines = np.clip(products / scale / scale[:, None], -1.0, 1.0)
+    away = (
+        np.rint((1.0 - cosines) * 2.0**20) / 2.0**20
+    )  # smaller differences are rounding, and would part equals
     np.fill_diagonal(away, 0.0)
     return np.asarray((away + away.T) / 2)
