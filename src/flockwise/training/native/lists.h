@@ -21,7 +21,7 @@ inline void write(Entry* entry, const float* value, int32_t place) {
 // Append the values whose place is not negative. Up to LANES entries are written whatever is kept: no branch to
 // mispredict.
 inline Entry* append(Entry* to, Vec values, IntVec places) {
-#if defined(__AVX512F__) && !defined(FLOCKWISE_LANES)
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && !defined(FLOCKWISE_LANES)
   const __mmask16 kept = __mmask16(~_mm512_movepi32_mask(reinterpret_cast<__m512i>(places)));
   const __m512i left = _mm512_maskz_compress_epi32(kept, reinterpret_cast<__m512i>(values));
   const __m512i right = _mm512_maskz_compress_epi32(kept, reinterpret_cast<__m512i>(places));
