@@ -183,6 +183,12 @@ def test_a3fl_follows_the_model_and_resumes_to_the_same_trigger():
     assert np.isfinite(ruined).all()
 
 
+def test_a3fl_makes_the_same_trigger_in_every_process():
+    given = {**PLAIN, "rounds": 2, "attack": {"name": "a3fl", "clients": 3}}
+    one, two = (play(**given, engine={"workers": workers}).server.state.models for workers in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
 def test_sybils_send_one_update_in_disguise():
     own = rng().standard_normal((4, 1000)).astype(np.float32)
     sent = sybils(noise=0.1).craft(View(own), rng())
