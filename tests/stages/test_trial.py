@@ -5,7 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import flockwise as fw
+from flockwise import stages as do
 from flockwise.scoring import ACCURACY
+from flockwise.similarity import one_plus_cosine
 from flockwise.stages.evidence import this_round
 from flockwise.stages.judging import Judge, _marks
 from flockwise.stages.place import place
@@ -180,6 +183,19 @@ def test_honest_clients_whose_data_change_move_pass_and_count():
     assert came <= named(game, "settled")
     assert not game.apart
     assert game.mean_accuracy > 0.9
+
+
+def test_any_chain_may_put_movers_on_trial(tmp_path):
+    trial, louvain = do.Trial(do.this_round), lambda graph, seed: fw.clustering.louvain(graph, seed=seed)
+    round = do.chain(
+        do.train(), trial.hold_back, do.average(fw.mean()),
+        do.find_flocks(do.this_round, do.Clustered(one_plus_cosine, louvain, "similarity"), do.once(6)),
+        trial.of_movers(do.place(0.0)),
+    )  # fmt: skip
+    clients = fw.splits.label_swap(fw.data.digits(), clients=12, groups=2, seed=1)
+    training = fw.SGD(epochs=5, learning_rate=0.1)
+    run = fw.run(do.Method(round), clients, model="mlp", training=training, rounds=9, out=tmp_path / "run")
+    assert run.state == "finished" and len(run.flocks) == 2
 
 
 def test_newcomers_count_from_their_first_round_in_a_flock():

@@ -22,6 +22,7 @@ from flockwise.stages.stage import Round, Setting, Stage, chain, nothing, stage,
 from flockwise.stages.state import FREE, QUARANTINED, UNPLACED, Slot, State
 from flockwise.stages.timing import Every, WhenStable, once
 from flockwise.stages.train import train
+from flockwise.stages.trial import Trial
 
 __all__ = [
     "FREE",
@@ -47,6 +48,7 @@ __all__ = [
     "SplitInTwo",
     "Stage",
     "State",
+    "Trial",
     "WhenStable",
     "all_go_on",
     "average",
