@@ -8,7 +8,8 @@ clients, those set apart included, after 25 rounds; mean and standard deviation 
 over all attacks for each seed, then the mean. The order is such that a stop leaves whole tables of three seeds (they show
 whole seeds only); what there is is not run again.
 benchmarks/results/defence.json has the first version of shepherd, one seed; defence_courses.json the second, three seeds
-without attackers and one with.
+without attackers and one with; defence_own_steps.json the third, in which who moved was on no trial, and the other methods,
+which have not changed since; defence_trial.json has shepherd as it is.
 """
 
 import argparse
@@ -26,7 +27,8 @@ from flockwise.stages import FREE
 
 ROUNDS, CLIENTS = 25, 20
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "benchmarks" / "results" / "defence_own_steps.json"
+RESULTS = ROOT / "benchmarks" / "results"
+OURS, OTHERS = RESULTS / "defence_trial.json", RESULTS / "defence_own_steps.json"
 PAGE = ROOT / "docs" / "methods" / "shepherd.md"
 METHODS: dict[str, dict[str, Any]] = {
     "shepherd": {"strategy": {"name": "shepherd", "parole_after": 10}},
@@ -106,18 +108,19 @@ def in_order(seeds: int) -> Iterator[tuple[Place, int]]:
             yield from ((place, seed) for count in these for place in places(count))
 
 
-def carry_out(seeds: int, only: int | None, methods: Container[str], out: Path) -> None:
+def carry_out(seeds: int, only: int | None, methods: Container[str], out: Path | None) -> None:
     """Run what is missing, one after the other; every run is on record when it ends."""
-    rows = _known(out)
-    done = {_key(row) for row in [*rows, *_known()]}
+    done = {_key(row) for row in [*_known(), *(_read(out) if out else [])]}
     for (method, split, attack), seed in in_order(seeds):
         if method not in methods or seed != (only or seed):
             continue
         if _key({"method": method, "split": split, "attack": attack, "seed": seed}) in done:
             continue
-        rows.append(measured(method, split, attack, seed))
-        print(json.dumps(rows[-1]), flush=True)
-        out.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
+        row = measured(method, split, attack, seed)
+        print(json.dumps(row), flush=True)
+        file = out or (OURS if method == "shepherd" else OTHERS)
+        lines = ",\n".join(map(json.dumps, [*_read(file), row]))
+        file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def tables(rows: list[Row]) -> str:
@@ -233,7 +236,11 @@ def _key(row: Row) -> str:
     return json.dumps([row[name] for name in ("method", "split", "attack", "seed")], sort_keys=True)
 
 
-def _known(path: Path = RESULTS) -> list[Row]:
+def _known() -> list[Row]:
+    return [*_read(OURS), *(row for row in _read(OTHERS) if row["method"] != "shepherd")]
+
+
+def _read(path: Path) -> list[Row]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
 
 
@@ -247,7 +254,7 @@ def main() -> None:
         "--only", type=int, metavar="SEED", help="for several at once, each into a file of its own"
     )
     parser.add_argument("--method", action="append", choices=METHODS, help="only these; may be repeated")
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--page", action="store_true", help="run nothing")
     given = parser.parse_args()
     if not given.page:
