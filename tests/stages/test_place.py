@@ -110,3 +110,14 @@ def test_who_sent_what_could_not_be_used_is_asked_too_and_may_leave():
     )
     assert [task.client for task in plan.tasks] == [0, 2]
     assert done.state.labels.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("apart", [(0, 0, 0, 0), (0, 0, 1, 1)])
+def test_where_a_judge_has_sent_everybody_away_all_flocks_are_on_offer(apart):
+    """Two flocks that like each other's model better are both called hostile; who is set apart keeps its label."""
+    labels = np.where(apart, (0, 0, 0, 1), UNPLACED)
+    before = found(labels, heard=(0, 1), models=2, apart=apart)
+    plan, done = asked(place(), a_round(before), scored({0: (0.2, 0.9), 1: (0.9, 0.2)}, round=4))
+    assert plan.models.tolist() == before.models.tolist()
+    assert [task.models for task in plan.tasks] == [(0, 1)] * 2
+    assert done.state.labels[:2].tolist() == [1, 0]

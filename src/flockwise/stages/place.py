@@ -49,7 +49,7 @@ def place(follow: float | None = None, rest: int = 0) -> Stage:
         clients = _to_place(round, found.round, follow, rest) if found else np.zeros(0, np.int64)
         if not len(clients):
             return round
-        alive = flocks_in(round.state.labels[round.state.free])
+        alive = _open(round.state)
         round, scores = yield from ask(round, scoring_plan(round, round.state.models[alive], clients))
         state, events = settled(round.state, alive, scores, follow or 0.0, round.setting.scoring)
         return round.noted(events=events if len(events) <= MOST_TOLD else together(events)).to(state)
@@ -92,6 +92,12 @@ def settled(
     return BLIND.put(replace(state, labels=labels), Blind(blind)), events
 
 
+def _open(state: State) -> Clients:
+    """The flocks that clients may join: those that somebody is in, or all where a judge has sent everybody away."""
+    alive = flocks_in(state.labels[state.free])
+    return alive if len(alive) else np.arange(len(state.models))
+
+
 def _to_place(round: Round, found: int, follow: float | None, rest: int) -> Clients:
     """Everyone without a flock in the round after flocks are found; else, and if they are very many, this round's clients
     without one.
@@ -100,7 +106,7 @@ def _to_place(round: Round, found: int, follow: float | None, rest: int) -> Clie
     among this round's clients: a ruined model lets nobody train, and whoever has it must be able to leave.
     """
     state, nobody = round.state, np.zeros(0, np.int64)
-    if state.flocks > 1 and all_alike(state.models[flocks_in(state.labels[state.free])]):
+    if state.flocks > 1 and all_alike(state.models[_open(state)]):
         return nobody
     heard = HEARD.get(state)
     here = np.isin(np.arange(state.clients), heard.clients if heard else nobody)
