@@ -9,7 +9,7 @@ over all attacks for each seed, then the mean. The order is such that a stop lea
 whole seeds only); what there is is not run again.
 benchmarks/results/defence.json has the first version of shepherd, one seed; defence_courses.json the second, three seeds
 without attackers and one with; defence_own_steps.json the third, in which who moved was on no trial, and the other methods,
-which have not changed since; defence_trial.json has shepherd as it is.
+which have not changed since; defence_trial.json has shepherd as it is, and is shown once it has all that the third has.
 """
 
 import argparse
@@ -59,6 +59,7 @@ SHOWN = (4, 9)  # attack by attack; run before the others
 ENOUGH = 3  # seeds of everything before any further seed
 Row = dict[str, Any]
 Place = tuple[str, str, dict[str, Any]]  # method, split, attack
+BEFORE_TRIALS = "Shepherd in these tables is its version before, in which who moved was on no trial.\n\n"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
@@ -141,10 +142,16 @@ def tables(rows: list[Row]) -> str:
 
 
 def _whole(rows: list[Row], count: int) -> list[Row]:
-    """The rows with so many attackers, of the seeds that have them all."""
+    """The rows with so many attackers, of the seeds that all methods that were measured have whole."""
     mine = [row for row in rows if row["attack"].get("clients", 0) == count]
-    seeds = [row["seed"] for row in mine]
-    return [row for row in mine if seeds.count(row["seed"]) == len(list(places(count)))]
+    cells = len(list(places(count))) // len(METHODS)
+    held = [(row["method"], row["seed"]) for row in mine]
+    whole = {
+        method: {seed for of, seed in held if of == method and held.count((of, seed)) == cells}
+        for method in METHODS
+    }
+    seeds = set.intersection(*(some for some in whole.values() if some)) if any(whole.values()) else set()
+    return [row for row in mine if row["seed"] in seeds & whole[row["method"]]]
 
 
 def _seeds(rows: list[Row], count: int) -> int:
@@ -240,6 +247,14 @@ def _known() -> list[Row]:
     return [*_read(OURS), *(row for row in _read(OTHERS) if row["method"] != "shepherd")]
 
 
+def _shown_rows() -> tuple[list[Row], str]:
+    """What the page shows, and what it says of our version: the one before, as long as it has seeds that this one lacks."""
+    before = [row for row in _read(OTHERS) if row["method"] == "shepherd"]
+    behind = any(_seeds(_whole(_read(OURS), n), n) < _seeds(_whole(before, n), n) for n in (0, *COUNTS))
+    others = [row for row in _read(OTHERS) if row["method"] != "shepherd"]
+    return ([*before, *others], BEFORE_TRIALS) if behind else ([*_read(OURS), *others], "")
+
+
 def _read(path: Path) -> list[Row]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
 
@@ -261,7 +276,8 @@ def main() -> None:
         carry_out(given.seeds, given.only, given.method or METHODS, given.out)
     page = PAGE.read_text(encoding="utf-8")
     start, stop = page.index(BEGIN) + len(BEGIN), page.index(END)
-    PAGE.write_text(f"{page[:start]}\n\n{tables(_known())}\n\n{page[stop:]}", encoding="utf-8")
+    rows, told = _shown_rows()
+    PAGE.write_text(f"{page[:start]}\n\n{told}{tables(rows)}\n\n{page[stop:]}", encoding="utf-8")
 
 
 if __name__ == "__main__":
