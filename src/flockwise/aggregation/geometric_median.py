@@ -43,7 +43,7 @@ def geometric_median(
     Where the median is not unique (two clients of equal weight), a point between them: the mean for two.
     An update that holds half of the weight or is optimal itself is returned exactly. Of up to 200 clients none has a
     smaller sum of distances, but for rounding. Close to an update steps may run out: the sum may then exceed the least by
-    some 1e-5 of it.
+    some 5e-5 of it.
     """
     rows = as_rows(updates)
     shares = as_weights(weights, len(rows))
