@@ -4,6 +4,8 @@ IID clients share a course and differ by noise; non-IID clients come in five gro
 own, larger than the common one.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ from flockwise.attacks import (
     random_update,
     reverse,
 )
+from flockwise.attacks.contract import Rehearsal
 
 CLIENTS, ATTACKERS, PARAMETERS = 20, 4, 400
 GROUP = np.arange(CLIENTS) % 5
@@ -41,6 +44,12 @@ def honest_updates(kind, seed):
     return updates.astype(np.float32)
 
 
+def rehearsed(others, own):
+    """A server that takes the median and finds no flocks."""
+    middle = np.median(np.concatenate([own, others]), axis=0)
+    return Rehearsal(np.zeros(len(own), int), np.zeros(len(others), int), np.tile(middle, (len(others), 1)))
+
+
 def attacked_updates(attack, kind, seed):
     updates = honest_updates(kind, seed)
     if attack is not None:
@@ -52,6 +61,7 @@ def attacked_updates(attack, kind, seed):
             GROUP,
             True,
             lambda rows: np.median(rows, axis=0),
+            rehearse=partial(rehearsed, updates[ATTACKERS:]),
         )
         updates[:ATTACKERS] = attack.craft(view, np.random.default_rng(seed))
     return updates
