@@ -9,7 +9,7 @@ clients. Merging from everyone alone to one cluster for all gives every cut. Sta
 the clustering step") and cells were written before the first run.
 
 Adds to benchmarks/results/fl_hc_cuts.json, from which page.py beside this file writes docs/papers/fl-hc/cuts.md.
-At full a table takes about half an hour on one core.
+At full a table and seed take about five minutes of one core.
 """
 
 import argparse
