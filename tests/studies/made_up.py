@@ -5,6 +5,8 @@ from typing import Any
 
 from flockwise.studies.cells import Cell, cells_of
 from flockwise.studies.file import StudyFile, read_study
+from flockwise.studies.published.bars import Bar, Block
+from flockwise.studies.published.measured import Measured
 from flockwise.studies.results import Result
 from flockwise.studies.table import StudyTable
 from flockwise.studies.tabulating import tables_of
@@ -43,3 +45,22 @@ def by_method(rows: Mapping[str, list[float]], number: str = "accuracy", **more:
         return {number: found[seed]} if seed < len(found) else None
 
     return table_of(study, values)
+
+
+def measured_of(rows: Mapping[str, list[float]], number: str = "accuracy", **more: Any) -> Measured:
+    """A number of some cells by seed, at one scale."""
+    seeds = max(map(len, rows.values()), default=1) or 1
+    study = study_of({"method": list(rows)}, seeds, show={"numbers": [number]})
+    cells = cells_of(study)
+    results = [
+        result_of(cell, {number: rows[cell.name][cell.seed]}, **more)
+        for cell in cells
+        if cell.seed < len(rows[cell.name])
+    ]
+    return Measured(tuple(cells), tuple(results))
+
+
+def bar_of(value: float, cell: str = "ours", spread: float | None = None, **more: Any) -> Bar:
+    """A published number of a cell."""
+    block = {"place": "Table 1", "table": "", "number": "accuracy", "rows": {cell: [value]}, **more}
+    return Bar("Table 1", "", cell, "accuracy", value, spread, Block.model_validate(block))

@@ -1,8 +1,6 @@
 """Verdicts and claims: by interval, one seed settles nothing, what a trivial run passes tells nothing."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -11,36 +9,18 @@ from flockwise.cli.app import app
 from flockwise.errors import ConfigError
 from flockwise.studies.cells import cells_of
 from flockwise.studies.published.bars import Bar, Block, read_bars
-from flockwise.studies.published.claims import Claim, judge, parts_of, read_claims
 from flockwise.studies.published.drawing import Lines, beside
 from flockwise.studies.published.history import again, without_commit
 from flockwise.studies.published.measured import Measured
 from flockwise.studies.published.verdicts import counted, rows_of
 from flockwise.studies.results import current, superseded
-from tests.studies.made_up import result_of, study_of
+from tests.studies.made_up import bar_of, measured_of, result_of, study_of
 
 TIGHT, WIDE = (0.0, 0.1, -0.1), (0.0, 4.0, -4.0)  # around a mean; intervals of about 0.25 and 10
 
 
-def _measured(rows: Mapping[str, list[float]], number: str = "accuracy", **more: Any) -> Measured:
-    seeds = max(map(len, rows.values()), default=1) or 1
-    study = study_of({"method": list(rows)}, seeds, show={"numbers": [number]})
-    cells = cells_of(study)
-    results = [
-        result_of(cell, {number: rows[cell.name][cell.seed]}, **more)
-        for cell in cells
-        if cell.seed < len(rows[cell.name])
-    ]
-    return Measured(tuple(cells), tuple(results))
-
-
-def _bar(value: float, cell: str = "ours", spread: float | None = None, **more: Any) -> Bar:
-    block = {"place": "Table 1", "table": "", "number": "accuracy", "rows": {cell: [value]}, **more}
-    return Bar("Table 1", "", cell, "accuracy", value, spread, Block.model_validate(block))
-
-
 def _verdict(values: list[float], bar: Bar, **others: list[float]) -> str:
-    (row,) = (row for row in rows_of(_measured({"ours": values, **others}), [bar]) if row.bar)
+    (row,) = (row for row in rows_of(measured_of({"ours": values, **others}), [bar]) if row.bar)
     return row.told
 
 
@@ -61,7 +41,7 @@ def _around(mean: float, spread: tuple[float, ...]) -> list[float]:
     ],
 )
 def test_the_interval_decides(mean: float, spread: tuple[float, ...], expected: str) -> None:
-    assert _verdict(_around(mean, spread), _bar(90.0)) == expected
+    assert _verdict(_around(mean, spread), bar_of(90.0)) == expected
 
 
 @pytest.mark.parametrize(
@@ -69,42 +49,34 @@ def test_the_interval_decides(mean: float, spread: tuple[float, ...], expected: 
     [(90.0, "within the margin"), (70.0, "below"), (99.0, "above")],
 )
 def test_one_seed_settles_nothing_however_far_it_is(value: float, expected: str) -> None:
-    assert _verdict([value], _bar(90.0)) == f"open: one seed, {expected}"
+    assert _verdict([value], bar_of(90.0)) == f"open: one seed, {expected}"
 
 
 def test_two_seeds_settle_nothing_and_a_seed_on_the_other_side_leaves_it_open() -> None:
-    assert _verdict([80.0, 80.0], _bar(90.0)) == "open: two seeds, below"
+    assert _verdict([80.0, 80.0], bar_of(90.0)) == "open: two seeds, below"
     many = [80.0, 80.1] * 8
-    assert _verdict(many, _bar(90.0)) == "worse"
-    assert _verdict([*many, 89.5], _bar(90.0)) == "open: below, by less than seeds differ"
-
-
-def test_a_comparison_with_enough_seeds_contradicts_whatever_others_lack() -> None:
-    measured = _measured({"a": [1.0, 1.1, 1.0], "b": [3.0], "c": [1.0]})
-    test = {"left": _of("{name}"), "relation": ">", "right": 2.0, "over": {"name": ["a", "b"]}, "how": "all"}
-    assert judge(_claim([test]), measured).verdict == "contradicted"
-    few = {**test, "over": {"name": ["b", "c"]}}
-    assert judge(_claim([few]), measured).verdict == "open: few seeds, against"
+    assert _verdict(many, bar_of(90.0)) == "worse"
+    assert _verdict([*many, 89.5], bar_of(90.0)) == "open: below, by less than seeds differ"
 
 
 def test_a_baseline_under_attack_only_differs() -> None:
     for mean in (80.0, 99.0):
-        bar = _bar(90.0, baseline_under_attack=True)
+        bar = bar_of(90.0, baseline_under_attack=True)
         assert _verdict(_around(mean, TIGHT), bar) == "differs"
-    assert _verdict(_around(90.0, TIGHT), _bar(90.0, baseline_under_attack=True)) == "agrees"
+    assert _verdict(_around(90.0, TIGHT), bar_of(90.0, baseline_under_attack=True)) == "agrees"
 
 
 def test_the_published_spread_over_runs_widens_the_interval_and_that_over_clients_does_not() -> None:
     values = _around(93.0, TIGHT)
-    assert _verdict(values, _bar(90.0, spread=10.0, spread_over="runs", seeds=20)).startswith("open")
-    assert _verdict(values, _bar(90.0, spread=10.0, spread_over="clients", seeds=20)) == "better"
+    assert _verdict(values, bar_of(90.0, spread=10.0, spread_over="runs", seeds=20)).startswith("open")
+    assert _verdict(values, bar_of(90.0, spread=10.0, spread_over="clients", seeds=20)) == "better"
     assert (
-        _verdict(values, _bar(90.0, spread=10.0, spread_over="runs")) == "better"
+        _verdict(values, bar_of(90.0, spread=10.0, spread_over="runs")) == "better"
     )  # of how many is not known
 
 
 def test_what_is_counted_must_be_the_same() -> None:
-    exact = _bar(5.0, unit="number")
+    exact = bar_of(5.0, unit="number")
     assert _verdict([5.0, 5.0, 5.0], exact) == "agrees"
     assert _verdict([4.0, 4.0, 4.0], exact) == "worse"
     assert _verdict([5.0, 4.0], exact).startswith("open")
@@ -113,137 +85,49 @@ def test_what_is_counted_must_be_the_same() -> None:
 def test_a_bar_that_a_trivial_run_passes_tells_nothing_unless_ours_is_below_it() -> None:
     alone = {"table": "", "cell": "alone", "number": "accuracy"}
     for trivial in (95.0, alone):
-        bar = _bar(90.0, trivial=trivial)
+        bar = bar_of(90.0, trivial=trivial)
         assert _verdict(_around(90.0, TIGHT), bar, alone=[95.0]) == "tells nothing"
         assert _verdict([99.0], bar, alone=[95.0]) == "tells nothing"
         assert _verdict(_around(80.0, TIGHT), bar, alone=[95.0]) == "worse"
-    assert _verdict(_around(90.0, TIGHT), _bar(90.0, trivial=50.0)) == "agrees"
-    assert _verdict(_around(90.0, TIGHT), _bar(90.0, trivial=alone), alone=[]) == "agrees"  # not run: unknown
+    assert _verdict(_around(90.0, TIGHT), bar_of(90.0, trivial=50.0)) == "agrees"
+    assert (
+        _verdict(_around(90.0, TIGHT), bar_of(90.0, trivial=alone), alone=[]) == "agrees"
+    )  # not run: unknown
 
 
 def test_what_was_not_run_or_not_measured_says_so() -> None:
-    assert _verdict([], _bar(90.0), other=[1.0]) == "not run"
-    measured = _measured({"ours": [1.0]}, number="flocks")
-    assert next(row.told for row in rows_of(measured, [_bar(90.0)]) if row.bar) == "not measured"
+    assert _verdict([], bar_of(90.0), other=[1.0]) == "not run"
+    measured = measured_of({"ours": [1.0]}, number="flocks")
+    assert next(row.told for row in rows_of(measured, [bar_of(90.0)]) if row.bar) == "not measured"
 
 
 def test_a_run_counts_once_with_its_worst_verdict() -> None:
     values = _around(90.0, TIGHT)
-    measured = _measured({"one": values, "twin": values, "other": _around(91.0, (0.0, 0.1, -0.2))})
-    bars = [_bar(90.0, "one"), _bar(95.0, "twin"), _bar(90.9, "other")]
+    measured = measured_of({"one": values, "twin": values, "other": _around(91.0, (0.0, 0.1, -0.2))})
+    bars = [bar_of(90.0, "one"), bar_of(95.0, "twin"), bar_of(90.9, "other")]
     rows = rows_of(measured, bars)
     assert [row.told for row in rows] == ["agrees", "worse", "agrees"]
     assert counted(rows) == {"worse": 1, "agrees": 1}
-    assert counted(rows_of(_measured({"one": [], "twin": [], "x": [1.0]}), bars[:2])) == {"not run": 2}
+    assert counted(rows_of(measured_of({"one": [], "twin": [], "x": [1.0]}), bars[:2])) == {"not run": 2}
 
 
-def _claim(tests: list[dict[str, Any]], **more: Any) -> Claim:
-    return Claim.model_validate({"says": "so", "place": "here", "tests": tests, **more})
-
-
-def _of(cell: str) -> dict[str, str]:
-    return {"table": "", "cell": cell, "number": "accuracy"}
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "expected"),
-    [
-        ([3.0], [2.0], "open: few seeds, for"),
-        ([2.0], [2.0], "open: few seeds, against"),
-        ([3.0, 3.1, 3.0], [2.0, 2.1, 2.1], "supported"),
-        ([1.0, 1.1, 1.0], [2.0, 2.1, 2.1], "contradicted"),
-        ([9.0, 1.0, 5.0], [2.0, 2.1, 2.1], "open"),
-        ([3.0, 3.0], [2.0, 2.0], "open: few seeds, for"),
-        ([1.0, 1.0], [2.0, 2.0], "open: few seeds, against"),
-        (
-            [2.0, *[9.0, 9.1] * 8],
-            [2.1, *[2.0] * 16],
-            "open",
-        ),  # the interval is clear, one seed says the opposite
-        ([], [2.0], "not run"),
-        ([10.0, 20.0, 30.0], [9.0, 19.0, 28.9], "supported"),  # paired: what seeds share cancels out
-    ],
-)
-def test_a_claim_goes_by_the_interval_of_the_difference(
-    ours: list[float], theirs: list[float], expected: str
-) -> None:
-    claim = _claim([{"left": _of("ours"), "right": _of("theirs")}])
-    assert judge(claim, _measured({"ours": ours, "theirs": theirs})).verdict == expected
-
-
-def test_all_any_and_most_of_several() -> None:
-    measured = _measured({"a": [3.0], "b": [3.0], "c": [1.0], "d": []})
-
-    def verdict(how: str, names: list[str]) -> str:
-        test = {"left": _of("{name}"), "relation": ">", "right": 2.0, "over": {"name": names}, "how": how}
-        return judge(_claim([test]), measured).verdict
-
-    assert verdict("all", ["a", "b"]) == verdict("any", ["a", "c"]) == "open: few seeds, for"
-    assert verdict("all", ["a", "c"]) == verdict("any", ["c"]) == "open: few seeds, against"
-    assert verdict("most", ["a", "b", "c"]) == "open: few seeds, for"
-    assert verdict("most", ["a", "c"]) == "open: few seeds, against"
-    assert verdict("all", ["a", "d"]) == "open: run in part, so far for"
-    assert verdict("all", ["c", "d"]) == "open: few seeds, against"  # what is missing cannot mend it
-    assert verdict("any", ["a", "d"]) == "open: few seeds, for"
-    assert verdict("all", ["d"]) == "not run"
-
-
-def test_relations_margins_and_factors() -> None:
-    measured = _measured({"ours": [2.0], "theirs": [1.0]})
-
-    def holds(**more: Any) -> bool:
-        test = {"left": _of("ours"), "right": _of("theirs"), **more}
-        return judge(_claim([test]), measured).verdict == "open: few seeds, for"
-
-    assert holds(relation=">=", times=2.0) and not holds(relation=">", times=2.0)
-    assert holds(relation=">", times=2.0, margin=0.1) and holds(relation="==", times=2.0)
-    assert holds(relation="about", margin=1.0) and not holds(relation="about", margin=0.9)
-    assert holds(relation="<=", right=2.0) and not holds(relation="<", right=2.0)
-
-
-def test_a_claim_is_split_into_parts_that_are_settled_by_themselves_and_nothing_is_lost() -> None:
-    over = {"data": ["a", "b", "dear"], "fault": ["x", "y"]}
-    more = {"left": _of("{data} {fault}"), "right": 0.5, "over": {**over, "data": ["a", "b"]}}
-    claim = _claim(
-        [{"left": _of("{data} {fault}"), "right": 1.0, "over": over}, more], split="data", short="s"
-    )
-    cells = {"a x": [2.0, 2.1, 2.2], "a y": [3.0, 3.1, 3.0], "b x": [0.0, 0.1, 0.2], "b y": [2.0, 2.0, 2.1]}
-    measured = _measured({**cells, "dear x": [], "dear y": []})
-    assert judge(claim, measured).verdict == "contradicted"  # as a whole
-    parts = [judge(part, measured) for part in parts_of(claim)]
-    assert [part.verdict for part in parts] == ["supported", "contradicted", "not run"]
-    assert [part.claim.part for part in parts] == ["data a", "data b", "data dear"]
-    assert parts[1].headline.startswith("s, data b (")
-    few = _measured(
-        {**cells, "a x": [0.3], "dear x": [], "dear y": []}
-    )  # what three seeds say is shown, not the first
-    assert judge(claim, few).told.endswith("not b x, accuracy > 1 (0.1, 1; seeds: 3)")
-    whole = sorted(one.words for one in judge(claim, measured).instances)
-    assert sorted(one.words for part in parts for one in part.instances) == whole
-    assert list(parts_of(_claim([more]))) == [_claim([more])]
-
-
-@pytest.mark.parametrize("change", [{"how": "most"}, {"over": {"fault": ["x"]}}])
-def test_what_most_of_is_said_or_has_no_such_name_is_not_split(
-    change: dict[str, Any], tmp_path: Path
-) -> None:
-    test = {"left": _of("{data} x"), "right": 1.0, "over": {"data": ["a", "b"]}, **change}
-    with pytest.raises(ConfigError, match=r"split = 'data': must be a name that `over` of every test has"):
-        list(parts_of(_claim([test], split="data")))
-    (tmp_path / "claims.toml").write_text(
-        '[[claims]]\nsays = "so"\nplace = "here"\nsplit = "x"\n[[claims.tests]]\n'
-        'left = { table = "", cell = "a", number = "b" }\nright = 1.0\n'
-    )
-    with pytest.raises(ConfigError, match=r"claims\.toml: claims, split = 'x'"):
-        read_claims(tmp_path)
-
-
-def test_a_vacuous_claim_tells_nothing_but_can_still_fail() -> None:
-    test = {"left": _of("ours"), "right": 1.0}
-    assert judge(_claim([test], vacuous="why"), _measured({"ours": [2.0]})).verdict == "tells nothing"
-    assert (
-        judge(_claim([test], vacuous="why"), _measured({"ours": [0.0]})).verdict == "open: few seeds, against"
-    )
+def test_runs_with_one_curve_and_different_numbers_are_not_one_run() -> None:
+    """Two collapsed models have the same accuracy round by round, and yet not the same flocks."""
+    cells = cells_of(study_of({"method": ["one", "other"]}, 3, show={"numbers": ["flocks"]}))
+    made = [
+        result_of(cell, {"flocks": 4.0 + (cell.name == "other")}, curves={"accuracy": [0.1]})
+        for cell in cells
+    ]
+    bars = [
+        Bar(
+            "T", "", name, "flocks", 4.0, None,
+            Block.model_validate(
+                {"place": "T", "table": "", "number": "flocks", "unit": "number", "rows": {name: [4.0]}}
+            ),
+        )
+        for name in ("one", "other")
+    ]  # fmt: skip
+    assert counted(rows_of(Measured(tuple(cells), tuple(made)), bars)) == {"agrees": 1, "better": 1}
 
 
 def test_a_row_of_another_length_is_named(tmp_path: Path) -> None:

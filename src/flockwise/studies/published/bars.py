@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -75,6 +75,23 @@ class Bar:
         if self.spread is None or self.block.spread_over != "runs" or count < 2:
             return 0.0
         return float(stdtrit(count - 1, 1 - LEVEL / 2)) * self.spread / math.sqrt(count)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a paper prints, as if it were what one seed gave: its own numbers must pass a fair reading of its words."""
+
+    bars: Sequence[Bar]
+
+    def values(self, table: str, cell: str, number: str) -> dict[int, float]:
+        """The printed number; nothing where the paper has none."""
+        place = (table, cell, number)
+        found = [bar.value for bar in self.bars if (bar.table, bar.cell, bar.number) == place]
+        return dict(enumerate(found[:1]))
+
+    def silent(self, table: str, cell: str, number: str) -> int:
+        """None: what is not printed is not known."""
+        return 0
 
 
 def read_bars(folder: Path) -> list[Bar]:

@@ -1,5 +1,6 @@
 """The claims of a publication as comparisons that a machine evaluates: `claims.toml` beside a study's file."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,22 +14,24 @@ from flockwise.studies.published.comparisons import (
     FAILS,
     HOLDS,
     PARTLY,
+    PARTLY_NOT,
     UNSURE,
     Comparison,
     Instance,
     instances_of,
     together,
 )
-from flockwise.studies.published.measured import Measured
+from flockwise.studies.published.measured import Numbers
 from flockwise.studies.statistics import ENOUGH
 
-CONTRADICTED, FEW_AGAINST, OPEN, IN_PART, FEW_FOR, SUPPORTED, NOTHING, NOT_RUN = (
-    "contradicted", "open: few seeds, against", "open", "open: run in part, so far for", "open: few seeds, for", "supported",
-    "tells nothing", "not run",
+CONTRADICTED, FEW_AGAINST, PART_AGAINST, OPEN, IN_PART, FEW_FOR, SUPPORTED, NOTHING, NOT_RUN = (
+    "contradicted", "open: few seeds, against", "open: run in part, so far against", "open", "open: run in part, so far for",
+    "open: few seeds, for", "supported", "tells nothing", "not run",
 )  # fmt: skip
 ORDER = (
     CONTRADICTED,
     FEW_AGAINST,
+    PART_AGAINST,
     OPEN,
     IN_PART,
     FEW_FOR,
@@ -48,6 +51,9 @@ class Claim(Section):
     short: str = Field("", description="the same in a few words, for one screen")
     vacuous: str = Field("", description="why it tells nothing although it can be evaluated")
     note: str = ""
+    added: str = Field(
+        "", description="when, if earlier results were on record then; its words were read without them"
+    )
     split: str = Field("", description="a name of `over`: each of its values is a claim by itself")
     part: str = Field("", description="which of those this one is; filled in")
 
@@ -59,6 +65,7 @@ class Judged:
     claim: Claim
     verdict: str
     instances: tuple[Instance, ...]
+    in_print: str = ""  # that the paper's own printed numbers do not pass what its words were read as, if so
 
     @property
     def told(self) -> str:
@@ -79,14 +86,18 @@ class Judged:
 
     @property
     def headline(self) -> str:
-        """In the fewest words: how many comparisons hold, or the two numbers of the only one."""
+        """In the fewest words: how many comparisons fail, or the two numbers of the only one."""
         known = [one for one in self.instances if one.state is not None]
         said = (self.claim.short or self.claim.says) + (f", {self.claim.part}" if self.claim.part else "")
         if len(known) == 1:
             (one,) = known
             word = "not" if one.state == FAILS else "perhaps"
-            return f"{said} ({_shown(one.left)}, {word} {one.relation} {_shown(one.right)})"
-        return f"{said} ({sum(one.state == HOLDS for one in known)} of {len(known)} hold)"
+            told = [f"{_shown(one.left)}, {word} {one.relation} {_shown(one.right)}"]
+        else:
+            counts = Counter(one.state for one in known)
+            kinds = ((FAILS, "fail"), (UNSURE, "are undecided"), (HOLDS, "hold"))
+            told = [f"{counts[state]} of {len(known)} {word}" for state, word in kinds if counts[state]][:2]
+        return f"{said} ({', '.join(told)}{'; ' if told and self.in_print else ''}{self.in_print})"
 
 
 def read_claims(folder: Path) -> list[Claim]:
@@ -121,21 +132,31 @@ def parts_of(claim: Claim) -> Iterator[Claim]:
         yield claim.model_copy(update={"tests": tests, "part": f"{name} {value}"})
 
 
-def judge(claim: Claim, measured: Measured) -> Judged:
-    """Evaluate a claim on what was measured."""
+def judge(claim: Claim, measured: Numbers, printed: Numbers | None = None) -> Judged:
+    """Evaluate a claim on what was measured; what the paper prints is told beside it and decides nothing."""
     states, settled, instances = [], [], []
     for test in claim.tests:
         mine = instances_of(test, measured)
         instances += mine
         states.append(together([one.state for one in mine], test.how))
         settled.append(together([one.state if one.seeds >= ENOUGH else None for one in mine], test.how))
-    return Judged(claim, _verdict(claim, states, settled), tuple(instances))
+    return Judged(claim, _verdict(claim, states, settled), tuple(instances), _in_print(claim, printed))
+
+
+def _in_print(claim: Claim, printed: Numbers | None) -> str:
+    own = [(instances_of(test, printed), test.how) for test in claim.tests] if printed else []
+    if FAILS not in [together([one.state for one in mine], how) for mine, how in own]:
+        return ""
+    known = [one.state for mine, _ in own for one in mine if one.state is not None]
+    return f"of the paper's own printed numbers {known.count(FAILS)} of {len(known)} fail"
 
 
 def _verdict(claim: Claim, states: list[str | None], settled: list[str | None]) -> str:
     """`settled` are the states of what has enough seeds alone."""
     if FAILS in states:
         return CONTRADICTED if FAILS in settled else FEW_AGAINST
+    if PARTLY_NOT in states:
+        return PART_AGAINST
     if set(states) == {None}:
         return NOT_RUN
     if claim.vacuous:

@@ -1,7 +1,8 @@
 """Comparisons of measured numbers: `left relation right`, for all (any, most) of what `over` lists.
 
 With several seeds one is settled by the interval of the difference (paired over common seeds), and only if no seed by
-itself says the opposite; with one seed it is only told which way it lies.
+itself says the opposite; with one seed it is only told which way it lies. A seed that was run and has no such number (a
+round that never came) cannot be left out as if it had not been: nothing holds then.
 """
 
 import itertools
@@ -14,10 +15,11 @@ from pydantic import Field
 
 from flockwise.config.sections import Section
 from flockwise.studies.published.bars import Of
-from flockwise.studies.published.measured import BySeed, Measured
+from flockwise.studies.published.measured import Numbers
 from flockwise.studies.statistics import mean_and_half_width
 
-HOLDS, FAILS, UNSURE, PARTLY = "holds", "fails", "unsure", "holds as far as it was run"
+HOLDS, FAILS, UNSURE = "holds", "fails", "unsure"
+PARTLY, PARTLY_NOT = "holds as far as it was run", "fails as far as it was run"
 _TINY = 1e-9
 
 
@@ -48,7 +50,7 @@ class Instance:
     cell: str = ""
 
 
-def instances_of(test: Comparison, measured: Measured) -> list[Instance]:
+def instances_of(test: Comparison, measured: Numbers) -> list[Instance]:
     """A comparison with every filling of its names."""
     return [_instance(test, names, measured) for names in _fillings(test)]
 
@@ -64,7 +66,7 @@ def together(states: list[str | None], how: str) -> str | None:
         return HOLDS if 2 * good > all_of_them else FAILS
     if UNSURE in states or (None not in states):
         return UNSURE
-    return PARTLY if good else None
+    return PARTLY if good else PARTLY_NOT if bad else None
 
 
 def _fillings(test: Comparison) -> Iterator[Mapping[str, str]]:
@@ -72,20 +74,19 @@ def _fillings(test: Comparison) -> Iterator[Mapping[str, str]]:
         yield dict(zip(test.over, chosen, strict=True))
 
 
-def _instance(test: Comparison, names: Mapping[str, str], measured: Measured) -> Instance:
+def _instance(test: Comparison, names: Mapping[str, str], measured: Numbers) -> Instance:
     left = _values(test.left, names, measured)
-    right: BySeed | float = (
-        test.right if isinstance(test.right, float) else _values(test.right, names, measured)
+    right = (
+        dict.fromkeys(left, test.right)
+        if isinstance(test.right, float)
+        else _values(test.right, names, measured)
     )
     words = f"{_named(test.left, names)} {test.relation} {_factor(test)}{_named(test.right, names)}"
-    if not left or (not isinstance(right, float) and not right):
-        return Instance(words, None, 0)
-    if isinstance(right, float):
-        differences = [value - test.times * right for value in left.values()]
-    elif left.keys() & right.keys():
-        differences = [left[seed] - test.times * right[seed] for seed in sorted(left.keys() & right.keys())]
-    else:
-        return Instance(words, None, 0)
+    silent = any(_silent(of, names, measured) for of in (test.left, test.right))
+    common = sorted(left.keys() & right.keys())
+    if not common:
+        return Instance(words, UNSURE if silent else None, 0)
+    differences = [left[seed] - test.times * right[seed] for seed in common]
     mean, width = mean_and_half_width(differences)
     ends = {_holds(mean + side * (width or 0.0), test) for side in (-1, 1)}
     ends |= {_holds(difference, test) for difference in differences}  # what a seed flips is not settled
@@ -96,9 +97,11 @@ def _instance(test: Comparison, names: Mapping[str, str], measured: Measured) ->
         and {mean - width < -test.margin, mean + width > test.margin} == {True}
     ):
         state = UNSURE  # the interval covers the whole margin
-    shown = right if isinstance(right, float) else mean_and_half_width(list(right.values()))[0]
-    ours, cell = mean_and_half_width(list(left.values()))[0], test.left.cell.format_map(names)
-    return Instance(words, state, len(differences), ours, test.times * shown, test.relation, cell)
+    if silent and state == HOLDS:
+        state = UNSURE
+    ours, theirs = (mean_and_half_width([values[seed] for seed in common])[0] for values in (left, right))
+    cell = test.left.cell.format_map(names)
+    return Instance(words, state, len(common), ours, test.times * theirs, test.relation, cell)
 
 
 def _holds(difference: float, test: Comparison) -> bool:
@@ -110,9 +113,16 @@ def _holds(difference: float, test: Comparison) -> bool:
     }[test.relation]  # fmt: skip
 
 
-def _values(of: Of, names: Mapping[str, str], measured: Measured) -> dict[int, float]:
-    filled = {key: text.format_map(names) for key, text in of.model_dump().items()}
-    return measured.values(filled["table"], filled["cell"], filled["number"])
+def _values(of: Of, names: Mapping[str, str], measured: Numbers) -> dict[int, float]:
+    return measured.values(*_filled(of, names))
+
+
+def _silent(of: Of | float, names: Mapping[str, str], measured: Numbers) -> int:
+    return 0 if isinstance(of, float) else measured.silent(*_filled(of, names))
+
+
+def _filled(of: Of, names: Mapping[str, str]) -> tuple[str, str, str]:
+    return of.table.format_map(names), of.cell.format_map(names), of.number.format_map(names)
 
 
 def _named(of: Of | float, names: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from flockwise.studies.cells import Cell
 from flockwise.studies.file import NumberSpec
@@ -13,6 +14,16 @@ from flockwise.studies.results import Result, digest
 
 BySeed = Mapping[int, float]
 _COSTS = ("seconds", "client_seconds", "server_seconds", "bytes_sent")
+
+
+class Numbers(Protocol):
+    """What comparisons are made of: what was measured, or what a paper prints."""
+
+    def values(self, table: str, cell: str, number: str) -> dict[int, float]:
+        """A number of a cell by seed."""
+
+    def silent(self, table: str, cell: str, number: str) -> int:
+        """How many seeds were run and have no such number."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,11 @@ class Measured:
             if math.isfinite(value):
                 found[result.seed] = value
         return found
+
+    def silent(self, table: str, cell: str, number: str) -> int:
+        """How many seeds were run and asked for a number that they do not have, such as a round that never came."""
+        found = self._of.get((table, cell), ())
+        return sum(number in result.values and result.values[number] is None for result in found)
 
     def has(self, table: str, cell: str) -> bool:
         """Whether the study has such a cell."""

@@ -1,12 +1,12 @@
 """A paper beside our study of it: all that its folder says, and what was measured."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from flockwise.studies.handle import Study
-from flockwise.studies.published.bars import Bar, read_bars
+from flockwise.studies.published.bars import Bar, Printed, read_bars
 from flockwise.studies.published.claims import ORDER, Claim, Judged, judge, read_claims
 from flockwise.studies.published.figures import Figure, read_figures
 from flockwise.studies.published.measured import Measured
@@ -47,8 +47,15 @@ class Publication:
     @cached_property
     def claims(self) -> list[Judged]:
         """Every claim with its verdict, what goes against it first."""
-        found = [judge(claim, self.full) for claim in self.written_claims]
+        printed = Printed(self.bars)
+        found = [judge(claim, self.full, printed) for claim in self.written_claims]
         return sorted(found, key=lambda judged: ORDER.index(judged.verdict))
+
+    @cached_property
+    def named(self) -> "Publication":
+        """The same with those results alone that name the commit they were made with."""
+        kept = tuple(result for result in self.full.results if result.commit != "unknown")
+        return replace(self, full=Measured(self.full.cells, kept))
 
     @property
     def written_claims(self) -> Sequence[Claim]:

@@ -1,6 +1,7 @@
 """The tables of a paper's page, as Markdown."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from flockwise.studies.published.claims import Judged
 from flockwise.studies.published.verdicts import (
@@ -10,43 +11,44 @@ from flockwise.studies.published.verdicts import (
     NOT_RUN,
     NOTHING,
     OPEN,
+    UNMEASURED,
     WORSE,
     Row,
     counted,
 )
 
-KINDS = (
-    WORSE,
-    DIFFERS,
-    AGREES,
-    BETTER,
-    f"{OPEN}: below",
-    f"{OPEN}: near",
-    f"{OPEN}: above",
-    NOTHING,
-    NOT_RUN,
-)
-HEADS = (
-    "worse",
-    "differs",
-    "agrees",
-    "better",
-    "open, below",
-    "open, near",
-    "open, above",
-    "tells nothing",
-    "not run",
-)
+_OPEN = {f"{OPEN}: {side}": f"{OPEN}, {side}" for side in ("below", "near", "above")}
+_SETTLED_LAST = (BETTER, AGREES, NOTHING, UNMEASURED, NOT_RUN)
+_HEADS = {
+    WORSE: WORSE,
+    DIFFERS: DIFFERS,
+    **_OPEN,
+    **{kind: kind for kind in _SETTLED_LAST},
+}  # what goes against first
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
     """A line for each table: how many values, and what can be said of them."""
-    lines = [f"| table | {' | '.join(HEADS)} |", "|---" * (1 + len(HEADS)) + "|"]
     tables = dict.fromkeys(row.table for row in rows if row.bar and row.bar.block.judged)
-    for table in tables:
-        counts = counted([row for row in rows if row.table == table])
-        lines.append(f"| {table} | {' | '.join(str(counts[kind] or '') for kind in KINDS)} |")
-    return lines if tables else []
+    return counts(
+        "table", {name: counted([row for row in rows if row.table == name]) for name in tables}, _HEADS
+    )
+
+
+def numbers(rows: Mapping[str, Sequence[Row]]) -> list[str]:
+    """A line for each paper: how many of its printed values, and what can be said of them."""
+    return counts("printed numbers", {name: counted(mine) for name, mine in rows.items()}, _HEADS)
+
+
+def counts(head: str, found: Mapping[str, Counter[str]], heads: Mapping[str, str]) -> list[str]:
+    """A line for each name, a column for each kind that there is, by its head; nothing where there is none."""
+    shown = [kind for kind in heads if any(one[kind] for one in found.values())]
+    found = {name: one for name, one in found.items() if any(one[kind] for kind in shown)}
+    lines = [f"| {head} | {' | '.join(heads[kind] for kind in shown)} |", "|---|" + "---:|" * len(shown)]
+    lines += [
+        f"| {name} | {' | '.join(str(one[kind] or '') for kind in shown)} |" for name, one in found.items()
+    ]
+    return lines if shown else []
 
 
 def claims(judged: Iterable[Judged]) -> list[str]:
@@ -54,6 +56,10 @@ def claims(judged: Iterable[Judged]) -> list[str]:
     lines = ["| verdict | the paper says | where | what came out |", "|---|---|---|---|"]
     for one in judged:
         extra = [one.claim.vacuous, one.claim.note, one.claim.means and f"read as: {one.claim.means}"]
+        extra += [
+            one.claim.added and f"added on {one.claim.added}, when earlier results were on record",
+            one.in_print,
+        ]
         told = "; ".join([one.told, *(words for words in extra if words)])
         place = one.claim.place + (f"; part: {one.claim.part}" if one.claim.part else "")
         lines.append(f"| **{one.verdict}** | {_cell(one.claim.says)} | {_cell(place)} | {_cell(told)} |")

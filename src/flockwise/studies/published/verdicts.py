@@ -7,8 +7,8 @@ accuracy counts as the same; what is counted must be exactly the same.
 - agrees: the whole interval lies within the margin.
 - better, worse: the whole interval lies above or below it.
 - differs: the same of a baseline under attack, in either direction: a weaker attack is not a better method.
-- open: the interval is not on one side, or a seed by itself lies on another; or there are fewer than three seeds, which
-  settle nothing.
+- open: the interval is not on one side, or a seed by itself lies on another, or was run and has no such number; or there
+  are fewer than three seeds, which settle nothing.
 - tells nothing: ours is not below the bar, and a run that does nothing clever passes it as well.
 """
 
@@ -41,6 +41,7 @@ class Row:
     verdict: str = SHOWN
     side: str = ""  # near, above, below
     outcome: str = ""
+    silent: int = 0  # seeds that were run and have no such number
 
     @property
     def mean(self) -> float:
@@ -65,7 +66,9 @@ class Row:
         where = {"near": "within the margin", "above": "above", "below": "below"}[self.side]
         if len(self.values) < ENOUGH:
             return f"open: {('one seed', 'two seeds')[len(self.values) - 1]}, {where}"
-        return f"open: {where}, by less than seeds differ"
+        return f"open: {where}, " + (
+            "but a seed has no such number" if self.silent else "by less than seeds differ"
+        )
 
 
 def rows_of(measured: Measured, bars: Iterable[Bar]) -> list[Row]:
@@ -83,8 +86,9 @@ def rows_of(measured: Measured, bars: Iterable[Bar]) -> list[Row]:
 
 
 def _judged(measured: Measured, bar: Bar) -> Row:
-    values = tuple(measured.values(bar.table, bar.cell, bar.number).values())
-    row = Row(bar.table, bar.cell, bar.number, values, bar, outcome=measured.outcome(bar.table, bar.cell))
+    place = (bar.table, bar.cell, bar.number)
+    values, silent = tuple(measured.values(*place).values()), measured.silent(*place)
+    row = Row(*place, values, bar, outcome=measured.outcome(bar.table, bar.cell), silent=silent)
     if not values:
         verdict = UNMEASURED if measured.was_run(bar.table, bar.cell) else NOT_RUN
         return Row(**{**vars(row), "verdict": verdict})
@@ -103,7 +107,7 @@ def _side(difference: float, margin: float) -> str:
 
 
 def _verdict(row: Row, bar: Bar, side: str) -> str:
-    if row.half_width is None or len(row.values) < ENOUGH:
+    if row.half_width is None or len(row.values) < ENOUGH or row.silent:
         return OPEN
     difference, width = row.mean - bar.value, math.hypot(row.half_width, bar.half_width)
     sides = {_side(difference - width, bar.margin), _side(difference + width, bar.margin)}
@@ -130,12 +134,12 @@ def counted(rows: Sequence[Row]) -> Counter[str]:
 
     Cells whose runs gave the same to the last digit are one run. A verdict left open is counted by its side.
     """
-    found: dict[tuple[str, str], list[Row]] = {}
+    found: dict[tuple[str, str, tuple[float, ...]], list[Row]] = {}
     for place, row in enumerate(rows):
         if row.bar is None or not row.bar.block.judged:
             continue
         key = row.outcome if row.values else f"{place}"  # what was not run is not the same run
-        found.setdefault((key, row.number), []).append(row)
+        found.setdefault((key, row.number, row.values), []).append(row)
     return Counter(_kind(min(same, key=_severity)) for same in found.values())
 
 
