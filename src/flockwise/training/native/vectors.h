@@ -181,12 +181,17 @@ template <int R, int V>
 struct Tile {
   Vec at[R][V];
 
-  template <class Value>
-  inline void fill(Value value) {
+  // Rows FROM to TO - 1, in this order.
+  template <int FROM, int TO, class Value>
+  inline void rows(Value value) {
 #pragma GCC unroll 12
-    for (int r = 0; r < R; r++)
+    for (int r = FROM; r < TO; r++)
 #pragma GCC unroll 12
       for (int v = 0; v < V; v++) at[r][v] = value(r, v);
+  }
+  template <class Value>
+  inline void fill(Value value) {
+    rows<0, R>(value);
   }
   template <class Take>
   inline void each(Take take) const {
