@@ -119,7 +119,7 @@ inline void with_kernel(int64_t kernel, Body body) {
 //
 // The part is N pieces of V vectors, `piece` apart in the plane and `target_piece` in the weights, and the same
 // for so many kernel rows.
-template <int N, int V>
+template <int N, int V, class Of = Vec>
 inline void backward_weights_of(const Convolution& conv, const Lists& lists, const float* plane, int64_t piece,
                                 float* targets, int64_t target_piece, int64_t rows) {
   constexpr int CHAINS = N * V <= 6 ? 2 : 1;  // few sums would wait for each other
@@ -127,13 +127,13 @@ inline void backward_weights_of(const Convolution& conv, const Lists& lists, con
     const Entry *first = lists.list(conv, output), *end = first + lists.output_counts[output];
     for (int64_t k = 0; k < rows; k++) {
       const float* pixels = plane + k * conv.row();
-      Tile<N, V> total[CHAINS];
-      const auto add = [&](Tile<N, V>& sums, const Entry& entry) {
+      Tile<N, V, Of> total[CHAINS];
+      const auto add = [&](Tile<N, V, Of>& sums, const Entry& entry) {
 #pragma GCC unroll 8
         for (int i = 0; i < N; i++)
 #pragma GCC unroll 12
           for (int j = 0; j < V; j++)
-            sums.at[i][j] += entry.value * load(pixels + entry.place + i * piece + j * LANES);
+            sums.at[i][j] += entry.value * load_as<Of>(pixels + entry.place + i * piece + j * sums.WIDE);
       };
       float* target = targets + output * conv.taps() + k * conv.kernel_row();
       total[0].load_from(target, target_piece);
@@ -150,8 +150,14 @@ inline void backward_weights_of(const Convolution& conv, const Lists& lists, con
 }
 
 // Pictures have few channels: the pixels of a kernel row are read together, as vectors. What the last vector has
-// too much goes to the padding of the weights, which nothing reads.
+// too much goes to the padding of the weights, which nothing reads. Such vectors start anywhere, and half of one is less
+// often in two lines of the cache.
 inline void backward_weights_narrow(const Convolution& conv, const Lists& lists, const float* plane, float* gradient) {
+  if (conv.depth() <= LANES / 2)
+    return for_tiles<7>(conv.kernel, [&](auto rows, int64_t k) {
+      backward_weights_of<rows.value, 1, HalfVec>(conv, lists, plane + k * conv.row(), conv.row(),
+                                                  gradient + k * conv.kernel_row(), conv.kernel_row(), 1);
+    });
   for_tiles<4>((conv.depth() + LANES - 1) / LANES, [&](auto v, int64_t vector) {
     constexpr int V = v.value, ROWS = 12 / V < 7 ? 12 / V : 7;
     for_tiles<ROWS>(conv.kernel, [&](auto rows, int64_t k) {
