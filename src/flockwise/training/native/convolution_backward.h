@@ -129,11 +129,14 @@ inline void backward_weights_of(const Convolution& conv, const Lists& lists, con
       const float* pixels = plane + k * conv.row();
       Tile<N, V, Of> total[CHAINS];
       const auto add = [&](Tile<N, V, Of>& sums, const Entry& entry) {
+        const float* from = pixels + entry.place;
+        const float value = entry.value;
 #pragma GCC unroll 8
-        for (int i = 0; i < N; i++)
+        for (int i = 0; i < N; i++, from += piece) {
+          asm("" : "+r"(from));  // one pointer that moves on, not one index for each vector
 #pragma GCC unroll 12
-          for (int j = 0; j < V; j++)
-            sums.at[i][j] += entry.value * load_as<Of>(pixels + entry.place + i * piece + j * sums.WIDE);
+          for (int j = 0; j < V; j++) sums.at[i][j] += value * load_as<Of>(from + j * sums.WIDE);
+        }
       };
       float* target = targets + output * conv.taps() + k * conv.kernel_row();
       total[0].load_from(target, target_piece);
