@@ -119,7 +119,7 @@ inline void with_kernel(int64_t kernel, Body body) {
 //
 // The part is N pieces of V vectors, `piece` apart in the plane and `target_piece` in the weights, and the same
 // for so many kernel rows.
-template <int N, int V>
+template <int N, int V, class Of = Vec>
 inline void backward_weights_of(const Convolution& conv, const Lists& lists, const float* plane, int64_t piece,
                                 float* targets, int64_t target_piece, int64_t rows) {
   constexpr int CHAINS = N * V <= 6 ? 2 : 1;  // few sums would wait for each other
@@ -127,13 +127,16 @@ inline void backward_weights_of(const Convolution& conv, const Lists& lists, con
     const Entry *first = lists.list(conv, output), *end = first + lists.output_counts[output];
     for (int64_t k = 0; k < rows; k++) {
       const float* pixels = plane + k * conv.row();
-      Tile<N, V> total[CHAINS];
-      const auto add = [&](Tile<N, V>& sums, const Entry& entry) {
+      Tile<N, V, Of> total[CHAINS];
+      const auto add = [&](Tile<N, V, Of>& sums, const Entry& entry) {
+        const float* from = pixels + entry.place;
+        const float value = entry.value;
 #pragma GCC unroll 8
-        for (int i = 0; i < N; i++)
+        for (int i = 0; i < N; i++, from += piece) {
+          asm("" : "+r"(from));  // one pointer that moves on, not one index for each vector
 #pragma GCC unroll 12
-          for (int j = 0; j < V; j++)
-            sums.at[i][j] += entry.value * load(pixels + entry.place + i * piece + j * LANES);
+          for (int j = 0; j < V; j++) sums.at[i][j] += value * load_as<Of>(from + j * sums.WIDE);
+        }
       };
       float* target = targets + output * conv.taps() + k * conv.kernel_row();
       total[0].load_from(target, target_piece);
@@ -150,8 +153,14 @@ inline void backward_weights_of(const Convolution& conv, const Lists& lists, con
 }
 
 // Pictures have few channels: the pixels of a kernel row are read together, as vectors. What the last vector has
-// too much goes to the padding of the weights, which nothing reads.
+// too much goes to the padding of the weights, which nothing reads. Such vectors start anywhere, and half of one is less
+// often in two lines of the cache.
 inline void backward_weights_narrow(const Convolution& conv, const Lists& lists, const float* plane, float* gradient) {
+  if (conv.depth() <= LANES / 2)
+    return for_tiles<7>(conv.kernel, [&](auto rows, int64_t k) {
+      backward_weights_of<rows.value, 1, HalfVec>(conv, lists, plane + k * conv.row(), conv.row(),
+                                                  gradient + k * conv.kernel_row(), conv.kernel_row(), 1);
+    });
   for_tiles<4>((conv.depth() + LANES - 1) / LANES, [&](auto v, int64_t vector) {
     constexpr int V = v.value, ROWS = 12 / V < 7 ? 12 / V : 7;
     for_tiles<ROWS>(conv.kernel, [&](auto rows, int64_t k) {
@@ -195,35 +204,49 @@ inline void pack_backward(const Convolution& conv, const float* weights, float* 
 
 // Add to back, the gradient of the padded input plane, which the caller has set to zero.
 //
-// The slice of the weights for one kernel row and one chunk of channels stays in the first-level cache
-// while all windows pass by. The pixels of a window's row add to the same sums, each one further right.
+// The slice of the weights for one kernel row and one chunk of channels stays in a fast cache while all windows
+// pass by. The pixels of a window's row add to the same sums, each one further right, and those of the next window to
+// most of them again: along a line the sums stay in registers and move on, and only what is done goes to memory.
 template <int PIXELS, int V, int POOL>
 inline void backward_pixels_of(const Convolution& conv, const Lists& lists, const float* packed, float* back) {
   constexpr int64_t lanes = V * LANES;
+  constexpr int SUMS = PIXELS + POOL - 1, SHARED = PIXELS - 1;  // pixels below a window, and of them below the next one
+  const auto line = [&](const int32_t* start, float* target) {
+    Tile<SUMS, V> total;
+    const auto at = [&](int p, int v) { return target + p * conv.channels + v * LANES; };
+    total.template rows<0, SHARED>([&](int p, int v) { return load(at(p, v)); });
+    for (int64_t x = 0; x < conv.pooled_width(); x++, start += POOL * POOL, target += POOL * conv.channels) {
+      total.template rows<SHARED, SUMS>([&](int p, int v) { return load(at(p, v)); });
+      const Entry* entry = lists.by_pixel + start[0];
+      const auto add_list = [&](auto shift) {
+        for (const Entry* end = lists.by_pixel + start[shift.value + 1]; entry < end; entry++) {
+          const Entry one = *entry;
+#pragma GCC unroll 8
+          for (int p = 0; p < PIXELS; p++)
+#pragma GCC unroll 2
+            for (int v = 0; v < V; v++)
+              total.at[p + shift.value][v] += one.value * load(packed + one.place + p * lanes + v * LANES);
+        }
+      };
+      add_list(Size<0>{});
+      if constexpr (POOL == 2) add_list(Size<1>{});
+#pragma GCC unroll 2
+      for (int p = 0; p < POOL; p++)
+#pragma GCC unroll 2
+        for (int v = 0; v < V; v++) store(at(p, v), total.at[p][v]);
+      total.template rows<0, SHARED>([&](int p, int v) { return total.at[p + POOL][v]; });
+    }
+#pragma GCC unroll 8
+    for (int p = 0; p < SHARED; p++)
+#pragma GCC unroll 2
+      for (int v = 0; v < V; v++) store(at(p, v), total.at[p][v]);
+  };
   for (int64_t channel = 0; channel < conv.channels; channel += lanes)
     for (int64_t k = 0; k < conv.kernel; k++, packed += conv.outputs * PIXELS * lanes)
-      for (int64_t y = 0, pixel = 0; y < conv.pooled_height(); y++)
-        for (int64_t x = 0; x < conv.pooled_width(); x++)
-          for (int64_t line = 0; line < POOL; line++) {
-            float* target = back + (y * POOL + line + k) * conv.row() + x * POOL * conv.channels + channel;
-            Tile<PIXELS + POOL - 1, V> total;
-            total.load_from(target, conv.channels);
-            const auto add_list = [&](auto shift) {
-              const Entry* entry = lists.by_pixel + lists.pixel_starts[pixel];
-              for (const Entry* end = lists.by_pixel + lists.pixel_starts[pixel + 1]; entry < end; entry++) {
-                const Entry one = *entry;
-#pragma GCC unroll 8
-                for (int p = 0; p < PIXELS; p++)
-#pragma GCC unroll 2
-                  for (int v = 0; v < V; v++)
-                    total.at[p + shift.value][v] += one.value * load(packed + one.place + p * lanes + v * LANES);
-              }
-              pixel++;
-            };
-            add_list(Size<0>{});
-            if constexpr (POOL == 2) add_list(Size<1>{});
-            total.store_to(target, conv.channels);
-          }
+      for (int64_t y = 0; y < conv.pooled_height(); y++)
+        for (int64_t down = 0; down < POOL; down++)
+          line(lists.pixel_starts + (y * conv.pooled_width() * POOL + down) * POOL,
+               back + (y * POOL + down + k) * conv.row() + channel);
 }
 
 inline void backward_pixels(const Convolution& conv, const Lists& lists, const float* packed, float* back) {

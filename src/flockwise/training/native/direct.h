@@ -29,9 +29,11 @@ class Direct {
     for_columns(conv_.outputs, [&](auto v, int64_t output) {
       for (int64_t y = 0; y < conv_.pooled_height(); y++)
         for_tiles<MOST>(conv_.pooled_width(), [&](auto w, int64_t x) {
+          const Convolution conv = conv_;  // copies: by reference they would be loaded again behind every store
+          const Sink sink = maxima;
           const float* corner = plane + y * POOL * conv_.row() + x * POOL * conv_.channels;
           windows<POOL, w.value, v.value>(packed + output, bias + output, corner, [&](int i, int64_t lane, auto pixel) {
-            maxima.put(conv_, y, x + i, output + lane, pixel);
+            sink.put(conv, y, x + i, output + lane, pixel);
           });
         });
     });

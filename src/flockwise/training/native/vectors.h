@@ -35,6 +35,8 @@ constexpr int64_t spread(int64_t size) { return padded(size) / PAD % 2 ? padded(
 
 typedef float Vec __attribute__((vector_size(LANES * 4)));
 typedef float LooseVec __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef float HalfVec __attribute__((vector_size(LANES * 2)));
+typedef float LooseHalfVec __attribute__((vector_size(LANES * 2), aligned(4), may_alias));
 typedef int32_t IntVec __attribute__((vector_size(LANES * 4)));
 typedef uint8_t ByteVec __attribute__((vector_size(LANES)));
 
@@ -51,6 +53,12 @@ inline Vec load_once(const float* from) {
   return value;
 }
 inline void store(float* to, Vec value) { *reinterpret_cast<LooseVec*>(to) = value; }
+template <class Of>
+inline Of load_as(const float* from) {
+  if constexpr (sizeof(Of) == sizeof(Vec)) return load(from);
+  else return *reinterpret_cast<const LooseHalfVec*>(from);
+}
+inline void store(float* to, HalfVec value) { *reinterpret_cast<LooseHalfVec*>(to) = value; }
 
 inline Vec square_root(Vec value) {
 #if defined(__AVX512F__) && !defined(FLOCKWISE_LANES)
@@ -177,16 +185,22 @@ inline void for_columns(int64_t count, Body body) {
 }
 
 // A tile of sums. Its loops are unrolled so that the compiler keeps it in registers throughout.
-template <int R, int V>
+template <int R, int V, class Of = Vec>
 struct Tile {
-  Vec at[R][V];
+  static constexpr int64_t WIDE = sizeof(Of) / sizeof(float);
+  Of at[R][V];
 
-  template <class Value>
-  inline void fill(Value value) {
+  // Rows FROM to TO - 1, in this order.
+  template <int FROM, int TO, class Value>
+  inline void rows(Value value) {
 #pragma GCC unroll 12
-    for (int r = 0; r < R; r++)
+    for (int r = FROM; r < TO; r++)
 #pragma GCC unroll 12
       for (int v = 0; v < V; v++) at[r][v] = value(r, v);
+  }
+  template <class Value>
+  inline void fill(Value value) {
+    rows<0, R>(value);
   }
   template <class Take>
   inline void each(Take take) const {
@@ -196,13 +210,13 @@ struct Tile {
       for (int v = 0; v < V; v++) take(r, v, at[r][v]);
   }
   inline void clear() {
-    fill([](int, int) { return Vec{}; });
+    fill([](int, int) { return Of{}; });
   }
   inline void load_from(const float* from, int64_t stride) {
-    fill([&](int r, int v) { return load(from + r * stride + v * LANES); });
+    fill([&](int r, int v) { return load_as<Of>(from + r * stride + v * WIDE); });
   }
   inline void store_to(float* to, int64_t stride) const {
-    each([&](int r, int v, Vec value) { store(to + r * stride + v * LANES, value); });
+    each([&](int r, int v, Of value) { store(to + r * stride + v * WIDE, value); });
   }
 };
 
