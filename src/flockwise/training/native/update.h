@@ -21,13 +21,9 @@ struct Update {
   // here they would be loaded again behind every store, which might have changed them for all a compiler knows.
   template <class Use>
   inline void with_step(Use use) const {
-    if (plain) return use(plain_step());
-    const auto with_pull = [&](auto pull) {
-      if (optimiser == DESCENT) use(descent(pull));
-      else use(adaptation(pull));
-    };
-    if (proximal == 0) with_pull([](int64_t, Vec) { return Vec{}; });
-    else with_pull(pulled());
+    if (plain) use(plain_step());
+    else if (optimiser == DESCENT) use(descent());
+    else use(adaptation());
   }
 
   inline void apply_all(int64_t at, const float* gradient, int64_t count) const {
@@ -62,14 +58,13 @@ struct Update {
 
   auto pulled() const {
     return [received = received, proximal = proximal](int64_t at, Vec weight) {
-      return proximal * (weight - load(received + at));
+      return proximal == 0 ? Vec{} : proximal * (weight - load(received + at));
     };
   }
 
   // Like torch.optim.SGD: decay and pull join the gradient before momentum.
-  template <class Pull>
-  auto descent(Pull pull) const {
-    return [pull, weights = weights, velocity = velocity, rate = rate, momentum = momentum,
+  auto descent() const {
+    return [pull = pulled(), weights = weights, velocity = velocity, rate = rate, momentum = momentum,
             decay = decay](int64_t at, Vec gradient) {
       const Vec weight = load(weights + at);
       gradient += decay * weight + pull(at, weight);
@@ -80,10 +75,9 @@ struct Update {
   }
 
   // Like torch.optim.Adam; AdamW's decay is beside the step, not inside its averages.
-  template <class Pull>
-  auto adaptation(Pull pull) const {
+  auto adaptation() const {
     const bool within = optimiser == ADAM;
-    return [pull, weights = weights, velocity = velocity, squares = squares, fast = rate * scale, root = root,
+    return [pull = pulled(), weights = weights, velocity = velocity, squares = squares, fast = rate * scale, root = root,
             inside = within ? decay : 0.0f, kept = within ? 1.0f : 1 - rate * decay](int64_t at, Vec gradient) {
       constexpr float means = float(1 - BETA_MEANS), squared = float(1 - BETA_SQUARES);
       const Vec weight = load(weights + at);
