@@ -90,3 +90,25 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path):
     flockwise.run({**content, "engine": {"workers": 2}}, out=tmp_path / "run", stop=lambda: next(answers))
     flockwise.resume(tmp_path / "run")
     assert fingerprint(tmp_path / "run") == fingerprint(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [{"name": "flux", "warmup": 1}, {"name": "pacfl", "by_class": False}],
+    ids=lambda told: told["name"],
+)
+def test_samples_with_several_labels_are_described_without_them(strategy, tmp_path):
+    rng = np.random.default_rng(0)
+    clients = [
+        (x := rng.normal(size=(20, 6)).astype("float32"), (x[:, :3] > 0).astype(int)) for _ in range(4)
+    ]
+    config = {"rounds": 2, "task": {"name": "multi-label"}, "model": {"name": "mlp"}, "strategy": strategy}
+    run = flockwise.run(config, flockwise.Federation.from_arrays(clients), out=tmp_path / "run")
+    assert run.state == "finished" and run.rounds.tolist() == [1, 2]
+
+
+def test_a_model_of_one_layer_is_refused_before_anything_is_trained(tmp_path):
+    config = {"rounds": 3, "split": {"clients": 4}, "model": {"name": "softmax"}, "strategy": SOON}
+    with pytest.raises(InputError, match=r"^model: has one layer"):
+        flockwise.run(config, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
