@@ -154,8 +154,9 @@ def config_name(function: Callable[..., Any]) -> str:
 
 
 def first_parameters(function: Callable[..., Any], count: int) -> frozenset[str]:
-    """The names of a function's first parameters."""
-    return frozenset(list(inspect.signature(function).parameters)[:count])
+    """The names of a function's first parameters; those that go by name alone are options, wherever they stand."""
+    named = inspect.signature(function).parameters.items()
+    return frozenset([name for name, part in named if part.kind is not part.KEYWORD_ONLY][:count])
 
 
 def sayable(value: Any) -> bool:

@@ -10,6 +10,7 @@ import fake_run
 import pytest
 from asking import Client
 
+import flockwise as fw
 from flockwise.dashboard import serve, start
 from flockwise.dashboard.guard import is_allowed_host
 from flockwise.errors import InputError
@@ -51,6 +52,14 @@ def test_runs_are_listed_with_their_state(client):
     runs = {run["id"]: run for run in client.get("/api/runs").json()["runs"]}
     assert runs["flic"]["state"] == "finished" and runs["flic"]["rounds"] == 16
     assert runs["byzantine"]["state"] == "interrupted" and runs["byzantine"]["planned"] == 30
+
+
+def test_a_run_whose_config_has_no_name_is_listed_by_its_directory(tmp_path):
+    fw.run({"rounds": 1, "split": {"clients": 3}}, out=tmp_path / "clinics")
+    fw.run({"name": "wards", "rounds": 1, "split": {"clients": 3}}, out=tmp_path / "other")
+    with served(tmp_path) as client:
+        listed = {run["id"]: run["name"] for run in client.get("/api/runs").json()["runs"]}
+    assert listed == {"clinics": "clinics", "other": "wards"}
 
 
 @pytest.mark.parametrize(

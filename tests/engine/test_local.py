@@ -9,7 +9,7 @@ from flockwise.data import Federation
 from flockwise.engine import ClientWork, LocalEngine, local
 from flockwise.engine.arena import Arena
 from flockwise.engine.pool import Pool
-from flockwise.errors import EngineError
+from flockwise.errors import EngineError, InputError
 from flockwise.messages import Plan, Task
 from flockwise.models import Layout, build
 from flockwise.training import Recipe
@@ -125,9 +125,26 @@ def test_a_worker_that_fails_says_why_and_lives_on() -> None:
         return {"answer": 10 // job["number"]}
 
     pool = Pool(2, handler)
-    with pytest.raises(EngineError, match="ZeroDivisionError"):
+    with pytest.raises(EngineError, match=r"^a worker failed: ZeroDivisionError"):
         list(pool.run([{"number": 0}]))
     assert sorted(answer["answer"] for answer in pool.run([{"number": n} for n in (1, 2, 5)])) == [2, 5, 10]
+    pool.close()
+
+
+def test_what_a_worker_refuses_is_told_in_its_own_words() -> None:
+    def handler(job: dict[str, int]) -> dict[str, int]:
+        raise InputError("model.width = 3: must be even")
+
+    pool = Pool(1, handler)
+    with pytest.raises(EngineError, match=r"^model.width = 3: must be even$"):
+        list(pool.run([{}]))
+    pool.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_to_the_whole_group_is_the_parents_business(number: signal.Signals) -> None:
+    pool = Pool(2, lambda job: os.kill(os.getpid(), number) or {"done": True})  # type: ignore[func-returns-value]
+    assert list(pool.run([{"job": 1}, {"job": 2}])) == [{"done": True}, {"done": True}]
     pool.close()
 
 

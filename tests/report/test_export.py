@@ -75,7 +75,8 @@ def test_unknown_formats_and_runs_are_refused(run, tmp_path):
 def test_a_missing_library_is_named_with_its_extra(run, tmp_path, monkeypatch, to, library):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(PluginError, match=rf"flockwise\[{to}\]"):
-        export_run(run, to, tmp_path)
+        export_run(run, to, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 def needs(library):

@@ -201,6 +201,16 @@ def test_a_run_without_rounds_says_so(chromium, tmp_path):
         assert "No round has been closed yet" in page.inner_text("body")
 
 
+def test_what_was_told_before_the_first_round_makes_no_empty_lane(chromium, tmp_path):
+    run = fake_run.flic(tmp_path / "run", clients=8, rounds=16)
+    with sqlite3.connect(run / "run.sqlite") as database:
+        database.execute("UPDATE events SET round = 0 WHERE kind = 'placed'")
+    database.close()
+    with opened(chromium, write_report([run]).as_uri()) as page:
+        lanes = "flockwise.cards.get('accuracy').option.yAxis.flatMap((axis) => axis.data || [])"
+        assert page.evaluate(lanes) == ["flocks found"]
+
+
 def test_prints_all_cards_two_beside_each_other(chromium, reports):
     with opened(chromium, reports["flic"]) as page:
         printed = page.pdf(format="A4")

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram as scipy_dendrogram
 
+import flockwise as fw
 from flockwise.report import describe_comparison, describe_run, write_report
 from flockwise.report.dendrograms import dendrograms
 from flockwise.report.encoding import bits, number, packed, quantised
@@ -149,6 +150,15 @@ def test_runs_that_differ_in_the_seed_alone_are_one_experiment(tmp_path):
     assert [run["group"] for run in shown["runs"]] == ["mean", "mean", "median", "median"]
     assert {one["key"] for one in shown["differences"]} == {"aggregation.name", "seed"}
     assert shown["heat"] is None
+
+
+def test_time_a_round_is_over_the_rounds_that_a_continued_run_trained_itself(tmp_path):
+    config = {"rounds": 3, "split": {"clients": 3}}
+    first = fw.run(config, out=tmp_path / "first")
+    later = fw.continue_run(tmp_path / "first", more=2, out=tmp_path / "later")
+    assert describe_run(first)["headline"]["timed"] == 3
+    told = describe_run(later)["headline"]
+    assert (told["rounds"], told["timed"]) == (5, 2)
 
 
 def test_an_experiment_of_one_run_is_called_as_its_directory(tmp_path):

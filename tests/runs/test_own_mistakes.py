@@ -55,6 +55,10 @@ def not_an_attack():
 
 
 NUMBER = 5
+
+
+def one_argument(input_shape):
+    return 3
 """
 
 
@@ -79,7 +83,7 @@ def mistake(folder: Path, *settings: str) -> str:
         ("strategy.name=mistakes:strategy", "raised ValueError: my own words", "mistakes.py:11"),
         ("strategy.name=mistakes:plain_strategy", "returned int, must be a Method", ""),
         ("strategy.name=mistakes:NUMBER", "strategy.name", ""),
-        ("model.name=mistakes:no_arguments", "takes 0 positional arguments but 2 were given", "mistakes.py:18"),
+        ("model.name=mistakes:one_argument", "takes 1 positional argument but 2 were given", "mistakes.py:45"),
         ("model.name=mistakes:not_a_model", "made a int, not a torch.nn.Module", ""),
         ("split.name=mistakes:not_a_split", "made a int, not a flockwise.Federation", ""),
         ("split.name=mistakes:no_arguments", "no_arguments() ", "mistakes.py:18"),
@@ -127,7 +131,7 @@ def test_a_row_that_cannot_be_put_together_fails_alone(tmp_path):
     (tmp_path / "mistakes.py").write_text(PIECES)
     (tmp_path / "small.toml").write_text(
         'base = { rounds = 1, split.clients = 4, model.name = "softmax" }\n[vary.method]\nFedAvg = {}\n'
-        'broken = { strategy.name = "mistakes:strategy" }\nworse = { model.name = "mistakes:no_arguments" }\n'
+        'broken = { strategy.name = "mistakes:strategy" }\nworse = { model.name = "mistakes:one_argument" }\n'
     )
     words = ["study", str(tmp_path / "small.toml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
     tried = CliRunner().invoke(app, [*words, "--dry-run"])
@@ -137,7 +141,7 @@ def test_a_row_that_cannot_be_put_together_fails_alone(tmp_path):
     found = Study(tmp_path / "small.toml", out=tmp_path / "out")
     assert [result.cell for result in found.results] == ["FedAvg"]
     told = {cell: error for (_, cell, _), error in found.failed.items()}
-    assert "my own words" in told["broken"] and "mistakes.py:18" in told["worse"]
+    assert "my own words" in told["broken"] and "mistakes.py:45" in told["worse"]
 
 
 def test_a_module_is_looked_for_again_once_it_is_mended(tmp_path):

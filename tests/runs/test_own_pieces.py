@@ -111,3 +111,24 @@ def test_a_split_of_ones_own_has_its_data_and_clients_on_record(tmp_path: Path) 
         ["run", str(tmp_path / "my.toml"), "--set", "split.clients=20", "--out", str(tmp_path / "two"), "-q"],
     )
     assert "split.clients = 20: by_ward:wards made 7 clients" in str(told.exception)
+
+
+def test_a_model_of_a_config_may_be_a_function_of_nothing_or_a_class(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(
+        "import torch\n\nclass Net(torch.nn.Sequential):\n"
+        "    def __init__(self, *, width: int = 4):\n"
+        "        super().__init__(torch.nn.Flatten(), torch.nn.Linear(64, width), torch.nn.Linear(width, 10))\n\n"
+        "def nothing():\n    return Net(width=6)\n"
+    )
+    (tmp_path / "c.toml").write_text(
+        "rounds = 1\nsplit = {clients = 3}\nmodel = {name = 'nets:Net', width = 5}\n"
+    )
+    assert fw.run(tmp_path / "c.toml", out=tmp_path / "a").checkpoint()["models"].shape == (
+        1,
+        65 * 5 + 6 * 10,
+    )
+    (tmp_path / "c.toml").write_text("rounds = 1\nsplit = {clients = 3}\nmodel = {name = 'nets:nothing'}\n")
+    assert fw.run(tmp_path / "c.toml", out=tmp_path / "b").checkpoint()["models"].shape == (
+        1,
+        65 * 6 + 7 * 10,
+    )

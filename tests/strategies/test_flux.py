@@ -90,3 +90,22 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path):
     flockwise.run({**content, "engine": {"workers": 2}}, out=tmp_path / "run", stop=lambda: next(answers))
     flockwise.resume(tmp_path / "run")
     assert fingerprint(tmp_path / "run") == fingerprint(tmp_path / "whole")
+
+
+def test_samples_with_several_labels_are_described_without_them(tmp_path):
+    rng = np.random.default_rng(0)
+    clients = [(x := rng.normal(size=(20, 6)), (x[:, :3] > 0).astype(int)) for _ in range(4)]
+    config = {"rounds": 2, "task": {"name": "multi-label"}, "model": {"name": "mlp"}}
+    federation = flockwise.Federation.from_arrays(clients)
+    flux = {"name": "flux", "warmup": 1}
+    run = flockwise.run({**config, "strategy": flux}, federation, out=tmp_path / "run")
+    assert run.state == "finished" and run.rounds.tolist() == [1, 2]
+    with pytest.raises(InputError, match=r"^strategy.by_class = true: samples of this data"):
+        flockwise.run({**config, "strategy": {"name": "pacfl"}}, federation, out=tmp_path / "refused")
+
+
+def test_a_model_of_one_layer_is_refused_before_anything_is_trained(tmp_path):
+    config = {"rounds": 3, "split": {"clients": 4}, "model": {"name": "softmax"}, "strategy": SOON}
+    with pytest.raises(InputError, match=r"^model: has one layer"):
+        flockwise.run(config, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -84,7 +84,8 @@ def test_a_server_must_know_how_large_reports_are():
     ):
         Server(STRATEGIES["pacfl"](), np.zeros(4), 3)
     with pytest.raises(
-        InputError, match=r"^strategy.by_class = true: this data has no classes; set it to false$"
+        InputError,
+        match=r"^strategy.by_class = true: samples of this data do not have one class each; set it to false$",
     ):
         STRATEGIES["pacfl"]().for_data(4, 0)
     sized = STRATEGIES["pacfl"](features=64, classes=10).report

@@ -134,6 +134,33 @@ def test_a_worker_that_is_killed_takes_one_cell_with_it(tmp_path):
     assert len(found.failed) == 2 and all("killed" in error for error in found.failed.values())
 
 
+def test_a_signal_to_the_whole_group_fails_no_cell(tmp_path):
+    (tmp_path / "told.py").write_text(
+        "import os, signal\ndef all_of_us(updates):\n    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    return updates.mean(axis=0)\n"
+    )
+    (tmp_path / "study.toml").write_text(
+        "[base]\nrounds = 2\nsplit = { clients = 6 }\n[vary.rule]\nmean = {}\n"
+        'told = { aggregation.name = "told:all_of_us" }\n'
+    )
+    found = Study(tmp_path / "study.toml", out=tmp_path / "out")
+    assert found.carry_out(jobs=2) and not found.failed and len(found.results) == 2
+
+
+def test_a_number_of_ones_own_reads_the_run_as_any_run_and_goes_by_its_name(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "def twice(run):\n    return 2.0 * run.facts['flocks'][-1] * len(run.flocks)\n"
+    )
+    (tmp_path / "study.toml").write_text(
+        "[base]\nrounds = 1\nsplit = { clients = 4 }\n[vary.rule]\nmean = {}\n"
+        '[show]\nnumbers = ["twice_the_flocks"]\n[numbers.twice_the_flocks]\nof = "mine:twice"\n'
+    )
+    found = Study(tmp_path / "study.toml", out=tmp_path / "out")
+    assert found.carry_out(jobs=1) and not found.failed
+    table = found.tables()[0]
+    assert table.entries[0][0].mean == 2.0 and table.columns[0].title == "twice the flocks"
+
+
 def test_common_beginnings_are_trained_once(tmp_path):
     counted: list[str] = []
     fork = {"at": "strategy.rounds_before", "before": {"strategy": {"name": "fedavg"}}}

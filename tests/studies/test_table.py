@@ -92,6 +92,12 @@ def test_a_failed_seed_is_told_and_its_row_is_not_marked():
     assert any("1 of 18 cells failed: median, none (seed 1): diverged" in note for note in notes_of(table))
 
 
+def test_one_reason_of_many_failures_is_said_once():
+    table = grid(lambda labels, seed: "diverged" if labels["method"] == "median" else steady(labels, seed))
+    told = next(note for note in notes_of(table) if "cells failed" in note)
+    assert told.count("diverged") == 1 and told.startswith("9 of 18 cells failed: median, none (seed 0), ")
+
+
 def test_a_cell_that_failed_and_then_ran_is_no_failure():
     study = study_of({"method": ["a"]}, 1)
     cells = cells_of(study)

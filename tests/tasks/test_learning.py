@@ -236,3 +236,14 @@ def test_a_study_compares_by_an_error_and_marks_the_lowest(tmp_path):
     )
     (slow, quick) = (row[0] for row in study.tables()[0].entries)
     assert quick.mean < slow.mean and quick.mark is not None and str(quick.mark) != str(slow.mark)
+
+
+def test_tokens_that_a_model_has_no_place_for_are_refused(tmp_path):
+    x = np.arange(80).reshape(20, 4) % 7
+    clients = fw.Federation.from_arrays([(x, x % 3)] * 3, inputs="tokens", classes=3)
+    config = {"rounds": 1, "task": {"name": "sequence-labelling"}}
+    model = {"name": "transformer", "width": 8, "depth": 1}
+    with pytest.raises(ConfigError, match=r"^model.tokens = 3: samples hold token 6, .* say 7 or more$"):
+        fw.run({**config, "model": model}, clients, out=tmp_path / "refused")
+    run = fw.run({**config, "model": {**model, "tokens": 7}}, clients, out=tmp_path / "run")
+    assert run.state == "finished"

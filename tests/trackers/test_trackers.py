@@ -50,6 +50,7 @@ class Server:
         self.runs[key] = SimpleNamespace(
             info=SimpleNamespace(run_id=key),
             data=SimpleNamespace(tags=tags),
+            name=run_name,
             status="RUNNING",
             params={},
             metrics=[],
@@ -99,6 +100,9 @@ def test_a_resumed_run_goes_on_with_the_same_mlflow_run(server: Server, tmp_path
     fw.resume(tmp_path / "run", rounds=5, on_round=fw.trackers.MLflow("x"))
     fw.run(CONFIG, out=tmp_path / "other", on_round=fw.trackers.MLflow("x"))
     first, second = server.runs.values()
+    assert (first.name, second.name) == ("run", "other"), (
+        "a run whose config has no name goes by its directory"
+    )
     assert [step for name, _, _, step in first.metrics if name == "accuracy"] == [1, 2, 3, 4, 5]
     assert first.status == second.status == "FINISHED"
 

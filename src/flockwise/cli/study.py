@@ -137,7 +137,11 @@ def tell_costs(found: "Study", todo: list["Cell"], jobs: int) -> None:
     for cell in wrong:
         click.echo(printable(f"cannot run: {cell.name}: {cell.error}"), err=True)
     cost = estimate(todo, found.results, jobs, found.data)
-    took = "unknown" if cost.seconds is None else f"about {duration(cost.seconds)}"
+    took = (
+        "how long is not known before a cell has run"
+        if cost.seconds is None
+        else f"about {duration(cost.seconds)}"
+    )
     click.echo(
         f"{cost.cells} of {len(found.cells)} cells to run, {cost.rounds} rounds; {took}; "
         f"at most {_size(cost.disk)} of disk while it runs, {_size(cost.kept)} afterwards"

@@ -144,7 +144,7 @@ def _read_summary(run: Run) -> dict[str, Any]:
     last = {key: _newest(facts.get(key)) for key in ("accuracy", "flocks", "apart", "participants")}
     damage = run.glance()
     return {
-        "name": str(config.get("name", run.path.name)), "created": run.about.get("created", ""), "state": run.state,
+        "name": run.title, "created": run.about.get("created", ""), "state": run.state,
         "strategy": str(config.get("strategy", {}).get("name", "")), "planned": whole(run.goal),
         "rounds": int(run.rounds[-1]) if len(run.rounds) else 0, "clients": len(run.clients),
         "seconds": number(float(run.seconds.sum()), 4), "curve": numbers((scores[rows] - low) / (high - low), 3),

@@ -77,6 +77,11 @@ class Dataset:
         return known
 
     @property
+    def kinds(self) -> int:
+        """How many classes there are where each sample has one; 0 for numbers, several labels, or one a step."""
+        return self.classes if self.y.ndim == 1 else 0
+
+    @property
     def samples(self) -> int:
         """How many samples there are, both parts together."""
         return len(self.x)

@@ -15,7 +15,7 @@ from flockwise.attacks import DataAttack, Goal
 from flockwise.data import Federation, Shard
 from flockwise.data.recipes import Recipes
 from flockwise.engine.kept import Kept
-from flockwise.engine.latents import Latents
+from flockwise.engine.latents import Latents, last_layer
 from flockwise.engine.local_training import ClientTraining, Trainers
 from flockwise.engine.seen_model import MadeThrough
 from flockwise.errors import InputError
@@ -83,6 +83,8 @@ class ClientWork:
             OrderedDict()
         )
         self.module, still = frozen(self.module, self.trains)
+        if self.report is not None and self.report.of_latents:
+            last_layer(self.module)  # before anything is trained, and not in the round in which clients tell
         layout = Layout.of(self.module)
         self.first = layout.read(self.module)  # the whole model as it is before training
         self.travel = Travel.of(
@@ -172,7 +174,7 @@ class ClientWork:
             return self._reports[key]
         x, y = self.data(client, "train", round)
         seen = self._latents.of(model, x) if report.of_latents else x
-        made = {n: np.asarray(a) for n, a in report.make(seen, y, self.federation.dataset.classes).items()}
+        made = {n: np.asarray(a) for n, a in report.make(seen, y, self.federation.dataset.kinds).items()}
         if not report.of_latents:  # it follows from the data alone, and may take longer than the training
             self._reports[key] = made
         return made

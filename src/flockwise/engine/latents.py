@@ -14,22 +14,25 @@ from flockwise.types import Vector
 _BATCH = 256
 
 
+def last_layer(module: nn.Module) -> nn.Module:
+    """The last part that trains; a module without another before it is refused."""
+    holders = [
+        part for part in module.modules() if any(p.requires_grad for p in part.parameters(recurse=False))
+    ]
+    if len(holders) < 2:
+        raise InputError(
+            "model: has one layer, so nothing lies before it; choose a deeper one, such as 'mlp'"
+        )
+    return holders[-1]
+
+
 class Latents:
     """A module of its own, so that nothing of a trainer's is disturbed."""
 
     def __init__(self, module: nn.Module) -> None:
         self._module = copy.deepcopy(module).cpu().eval()
         self._layout = Layout.of(self._module)
-        holders = [
-            part
-            for part in self._module.modules()
-            if any(p.requires_grad for p in part.parameters(recurse=False))
-        ]
-        if len(holders) < 2:
-            raise InputError(
-                "model: has one layer, so nothing lies before it; choose a deeper one, such as 'mlp'"
-            )
-        self._last = holders[-1]
+        self._last = last_layer(self._module)
 
     def of(self, vector: Vector, x: np.ndarray) -> np.ndarray:
         """(samples, numbers) what the last layer gets."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from flockwise.errors import EngineError
+from flockwise.errors import EngineError, FlockwiseError
 
 Job = dict[str, Any]
 Handler = Callable[[Job], Job]
@@ -63,7 +63,7 @@ class Pool:
                     self._send(pipe, waiting.popleft())
                     held[pipe] += 1
                 if "error" in answer:
-                    raise EngineError(f"a worker failed: {answer['error']}")
+                    raise EngineError(answer["error"])
                 yield answer
 
     def close(self) -> None:
@@ -93,15 +93,17 @@ class Pool:
 
 
 def _serve(pipe: Connection, handler: Handler, others: list[Connection]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # often sent to the whole group:
+        signal.signal(number, signal.SIG_IGN)  # they are the parent's business, whose round is to end
     for other in others:  # or the parent's death would go unnoticed
         other.close()
     with contextlib.suppress(EOFError, OSError):
         while message := pipe.recv_bytes():
             try:
                 answer = handler(json.loads(message))
+            except FlockwiseError as error:  # its line says what to mend, wherever it arose
+                answer = {"error": str(error)}
             except Exception as error:  # told to the parent, which decides
-                answer = {"error": f"{type(error).__name__}: {error}"}
+                answer = {"error": f"a worker failed: {type(error).__name__}: {error}"}
             pipe.send_bytes(json.dumps(answer).encode())
     os._exit(0)

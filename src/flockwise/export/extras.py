@@ -52,7 +52,7 @@ def write_mlflow(run: Run, out: Path, uri: str | None = None) -> list[Path]:
     for before in runs_marked(client, experiment, run):
         client.delete_run(before.info.run_id)
     tags = {"state": run.state, TAG: mark_of(run)}
-    made = client.create_run(experiment, run_name=str(run.config.get("name", run.path.name)), tags=tags)
+    made = client.create_run(experiment, run_name=run.title, tags=tags)
     key = made.info.run_id
     parameters = [entities.Param(field, str(value)[:500]) for field, value in flat(run.config).items()]
     for start in range(0, len(parameters), 100):

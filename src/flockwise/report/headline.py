@@ -30,6 +30,7 @@ def headline(run: Run, known: Places) -> dict[str, Any]:
         "ari": number(_newest(facts.get("ari")), 4),
         "purity": number(_newest(facts.get("purity")), 4),
         "seconds": number(float(run.seconds.sum()), 4) if len(rounds) else 0,
+        "timed": int(np.count_nonzero(run.seconds)),  # of a continued run not those before it
         **_caught(run, known),
     }
     return {**numbers, "story": _story(run, numbers)}

@@ -25,7 +25,7 @@ from flockwise.registry import OWN
 from flockwise.rng import derived_seed
 from flockwise.runs.adversary import Adversary
 from flockwise.runs.recipes import recipe_of
-from flockwise.runs.targets import check_attack, check_classes, check_data, outputs_of
+from flockwise.runs.targets import check_attack, check_classes, check_data, check_tokens, outputs_of
 from flockwise.splits import SPLITS
 from flockwise.stages.method import Method
 from flockwise.stages.personal import AS_USUAL, Personal
@@ -74,8 +74,8 @@ def make_work(
 
 
 def for_federation(method: Method, federation: Federation) -> Method:
-    """The method for the samples and classes of these clients."""
-    return method.for_data(int(np.prod(federation.dataset.x.shape[1:])), federation.dataset.classes)
+    """The method for the samples of these clients, and the classes where each sample has one."""
+    return method.for_data(int(np.prod(federation.dataset.x.shape[1:])), federation.dataset.kinds)
 
 
 def report_of(method: Method) -> Report | None:
@@ -152,10 +152,13 @@ def model_factory(
         options = dict(config.model.parameters)
         if options.get("weights") is not None:  # a file beside the config, from wherever the run is started
             options["weights"] = str((directory or Path()) / options["weights"])
+        if "tokens" in options:
+            check_tokens(options["tokens"] or classes, federation.dataset)
         return lambda seed: build(config.model.name, image, classes, seed, **options)
     found = plugins.find("models", config.model.name, MODELS, directory)
     make = partial(found, **config.model.parameters)
-    return lambda seed: _seeded(make, (image, classes), seed, config.model.name)
+    told = (image, classes) if _takes_any(make) else ()
+    return lambda seed: _seeded(make, told, seed, config.model.name)
 
 
 def _as_image(shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -175,6 +178,12 @@ def _takes_two(function: Callable[..., Any]) -> bool:
         )
         >= 2
     )
+
+
+def _takes_any(function: Callable[..., Any]) -> bool:
+    """Whether a model function of a config can be told anything; one that cannot knows its input already."""
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+    return any(kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD) for kind in kinds)
 
 
 def _seeded(

@@ -119,7 +119,7 @@ class Run(RecordedRun):
 
     def _repr_html_(self) -> str:
         """For notebooks: the story, the curve, the flocks."""
-        name = escape(str(self.config.get("name", "run")))
+        name = escape(self.title)
         method = escape(str(self.config.get("strategy", {}).get("name", "")))
         rows = "".join(
             f"<tr><td>flock {flock}</td><td>{len(members)}</td><td>{escape(_some(members))}</td></tr>"

@@ -21,7 +21,9 @@ def directions(count: int, by_class: bool, features: int, classes: int) -> Repor
     """
 
     if by_class and classes < 1:
-        raise InputError("strategy.by_class = true: this data has no classes; set it to false")
+        raise InputError(
+            "strategy.by_class = true: samples of this data do not have one class each; set it to false"
+        )
 
     def make(x: np.ndarray, y: np.ndarray, classes: int) -> dict[str, np.ndarray]:
         flat = x.reshape(len(x), -1).astype(np.float64)

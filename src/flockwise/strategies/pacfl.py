@@ -3,7 +3,7 @@
 Before anything is averaged, every client tells the first p left singular vectors of its data (l.5: truncated SVD). The
 server has the angles between all pairs (l.7: eq. 2, the smallest principal angle, or eq. 3, over vectors of one rank) and
 cuts a dendrogram of them at beta degrees (l.8). Then FedAvg inside each flock (l.9-). It assumes that kinds of clients see
-different samples: labels that are swapped show only with `angles = "ordered"`, class by class.
+different samples: labels that are swapped show only with `angle = "ordered"`, class by class.
 
 Where we differ: `threshold = "auto"` finds the cut from the angles, whose scale hangs on the data; flocks no further apart
 than noise are not acted on. As in the authors' code, vectors are taken of each class by itself (`by_class`) and the

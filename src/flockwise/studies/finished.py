@@ -30,6 +30,12 @@ class Finished:
         self.run = run
         self._data = data
 
+    def __getattr__(self, name: str) -> Any:
+        """What any run has, such as `facts`: functions of a user's read it as they would read a run."""
+        if name == "run" or name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.run, name)
+
     @cached_property
     def last(self) -> int:
         """The last round."""

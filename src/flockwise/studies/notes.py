@@ -101,11 +101,11 @@ def settings_said(settings: Mapping[str, Any]) -> str:
 
 
 def _failed(table: StudyTable) -> list[str]:
-    lines = [
-        f"{cell} (seed {seed}): {error.splitlines()[0][:200]}"
-        for (_, cell, seed), error in table.failures.items()
-    ]
-    return [f"{len(lines)} of {len(table.cells)} cells failed: {_some(lines, '; ')}"] if lines else []
+    failed: dict[str, list[str]] = {}  # often all for one reason, which is said once
+    for (_, cell, seed), error in table.failures.items():
+        failed.setdefault(error.splitlines()[0][:200], []).append(f"{cell} (seed {seed})")
+    said = [f"{_some(cells)}: {why}" for why, cells in failed.items()]
+    return [f"{len(table.failures)} of {len(table.cells)} cells failed: {_some(said, '; ')}"] if said else []
 
 
 def _missing(table: StudyTable) -> list[str]:

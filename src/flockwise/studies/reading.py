@@ -22,7 +22,14 @@ CURVES = (
 
 def specs_of(table: Table) -> dict[str, NumberSpec]:
     """The numbers that a table shows, each with how it is read."""
-    return {name: table.numbers.get(name) or NumberSpec(of=name) for name in table.show.numbers}
+    specs = {name: table.numbers.get(name) or NumberSpec(of=name) for name in table.show.numbers}
+    return {name: _titled(name, spec) for name, spec in specs.items()}
+
+
+def _titled(name: str, spec: NumberSpec) -> NumberSpec:
+    """A function of a user's has no title of its own: it goes by the name that the file gives it."""
+    unnamed = ":" in spec.of and ":" not in name and not spec.title
+    return spec.model_copy(update={"title": name.replace("_", " ")}) if unnamed else spec
 
 
 def check_numbers(table: Table) -> None:

@@ -183,8 +183,8 @@ class Crew:
 def _serve(pipe: Connection, other: Connection, units: Sequence[list[Cell]], bench: Bench) -> None:
     """A worker: units by number in, lines of JSON out."""
     other.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who hands out work
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # often sent to the whole group:
+        signal.signal(number, signal.SIG_IGN)  # they are for the one who hands out work
     stopped = False
 
     def stop() -> bool:

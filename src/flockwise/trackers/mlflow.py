@@ -35,9 +35,8 @@ class MLflow(Tracker):
             self._key = before[0].info.run_id
             self._client.update_run(self._key, status="RUNNING")
             return
-        name = str(run.config.get("name", run.path.name))
         made = self._client.create_run(
-            experiment, run_name=name, tags={TAG: mark_of(run), "flockwise.run": str(run.path)}
+            experiment, run_name=run.title, tags={TAG: mark_of(run), "flockwise.run": str(run.path)}
         )
         self._key = made.info.run_id
         settings = [

@@ -20,9 +20,8 @@ class WandB(Tracker):
 
     def begin(self, run: Run, first: int) -> None:
         """Start the W&B run with the config."""
-        name = str(run.config.get("name", run.path.name))
         self._run = self._wandb.init(
-            project=self._project, name=name, id=mark_of(run), resume="allow", config=run.config
+            project=self._project, name=run.title, id=mark_of(run), resume="allow", config=run.config
         )
 
     def log(self, facts: Mapping[str, float], round: int) -> None:

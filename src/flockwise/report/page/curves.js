@@ -90,7 +90,8 @@ function flockSeries(run) {
   });
 }
 
-// One lane per kind of event below the curves; a dot for each round, larger where more happened.
+// One lane per kind of event below the curves; a dot for each round, larger where more happened. What was told before
+// the first round on record, such as of the data, has no place on the axis.
 function eventLanes(run) {
   const listed = {},
     { lanes, items } = run.events;
@@ -101,7 +102,7 @@ function eventLanes(run) {
   }
   const order = [...TURNING, ...Object.keys(lanes).filter((kind) => !TURNING.includes(kind))];
   return order
-    .filter((kind) => lanes[kind])
+    .filter((kind) => lanes[kind]?.some(([round]) => round >= run.rounds[0]))
     .slice(0, 12)
     .map((kind) => ({
       kind,

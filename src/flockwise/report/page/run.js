@@ -99,7 +99,7 @@ function headlineNumbers(run) {
     ],
     ["clients", short(h.clients), ""],
     ["rounds", short(h.rounds), h.planned && h.planned !== h.rounds ? `of ${short(h.planned)}` : ""],
-    ["time", duration(h.seconds), h.rounds ? `${duration(h.seconds / h.rounds)} a round` : ""],
+    ["time", duration(h.seconds), h.timed ? `${duration(h.seconds / h.timed)} a round` : ""],
   ];
 }
 
