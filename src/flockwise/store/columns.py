@@ -62,7 +62,7 @@ def client_of(row: Row) -> dict[str, Any]:
     for key, value in client.items():
         if key in _WORDS:
             client[key] = value if value is None else str(value)
-        elif not isinstance(value, int | float):
+        elif not isinstance(value, (int, float) if key == "hour" else int):
             client[key] = 0 if key in _COUNTS else None
     client["name"] = client["name"] or ""
     return client

@@ -14,7 +14,7 @@ from unittest import mock
 
 from flockwise.store import looking
 
-_connected, _only_our_tables = looking._connected, looking._only_our_tables
+_connected, _only_our_tables, _end_after = looking._connected, looking._only_our_tables, looking._end_after
 
 
 class _Kept:
@@ -27,7 +27,8 @@ class _Kept:
         return getattr(self.database, name)
 
     def close(self) -> None:
-        """The end of one look."""
+        """The end of one look: no deadline of its own may keep a transaction open, and the file locked."""
+        self.database.set_progress_handler(None, 0)
         if self.database.in_transaction:
             self.database.execute("ROLLBACK")
 
@@ -71,6 +72,7 @@ class OneLook:
         """In place of opening the database."""
         if file not in self._kept:
             self._kept[file] = self._kind(_connected(file, patience))
+        _end_after(self._kept[file].database, patience)  # each look has its own, however old the connection
         return self._kept[file]
 
     def forget(self) -> None:

@@ -19,6 +19,7 @@ from flockwise.store.columns import decoded
 from flockwise.store.files import digest
 from flockwise.store.requests import apply_requests, pending
 from flockwise.store.schema import COLUMNS
+from flockwise.store.summary import client_summary
 from tests.reliability.fuzz.one_look import OneLook
 from tests.reliability.fuzz.putting import put
 from tests.reliability.fuzz.target import decoder
@@ -71,9 +72,15 @@ def look(path: Path) -> None:
             run.state,
             run.checkpoints,
             run.goal,
+            run.times,
+            run.array_names,
         )
+        for name in ("truth", "attacker"):
+            run.client_column(name)
         for name in ("flock", "accuracy"):
             run.array(name)
+        client_summary(run)
+        run.newest_checkpoint()  # last: the files are not there, which is a line of its own
 
 
 @decoder("run.sqlite", lambda: [whole(2)["run.sqlite"]], quick=150)
@@ -95,29 +102,38 @@ def cells() -> list[bytes]:
 
 
 class Cells:
-    """A whole database in which one value at a time is changed: what was changed is put back, not the file."""
+    """A whole database in which one value at a time is changed: what was changed is put back, not the file.
+
+    Its tables have our columns without our types and keys, as a damaged definition may: anything goes in anywhere.
+    """
 
     def __init__(self, path: Path) -> None:
         self.database = sqlite3.connect(path / "run.sqlite", isolation_level=None)
         for setting in ("synchronous = OFF", "journal_mode = MEMORY"):
             self.database.execute(f"PRAGMA {setting}")
         self.rows = {table: self.database.execute(f"SELECT * FROM {table}").fetchall() for table in COLUMNS}
+        for table, columns in COLUMNS.items():
+            self.database.execute(f"DROP TABLE {table}")
+            self.database.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
+            self._fill(table)
         self.changed = ""
 
     def put(self, table: str, column: int, value: object) -> None:
         """Anything into this column of a table's first row."""
         columns = COLUMNS[table]
-        first = f"{columns[0]} = (SELECT {columns[0]} FROM {table} LIMIT 1)"
-        self.database.execute("BEGIN")
-        if self.changed:
-            self.database.execute(f"DELETE FROM {self.changed}")
-            holes = ", ".join("?" * len(self.rows[self.changed][0]))
-            self.database.executemany(f"INSERT INTO {self.changed} VALUES ({holes})", self.rows[self.changed])
-        self.changed = table
-        with contextlib.suppress(sqlite3.IntegrityError):
-            chosen = columns[column % len(columns)]
+        first = f"rowid = (SELECT rowid FROM {table} LIMIT 1)"
+        chosen = columns[column % len(columns)]
+        with self.database:
+            self.database.execute("BEGIN")
+            if self.changed:
+                self.database.execute(f"DELETE FROM {self.changed}")
+                self._fill(self.changed)
+            self.changed = table
             self.database.execute(f"UPDATE {table} SET {chosen} = ? WHERE {first}", (value,))
-        self.database.execute("COMMIT")
+
+    def _fill(self, table: str) -> None:
+        holes = ", ".join("?" * len(COLUMNS[table]))
+        self.database.executemany(f"INSERT INTO {table} VALUES ({holes})", self.rows[table])
 
 
 _cells: dict[Path, Cells] = {}
