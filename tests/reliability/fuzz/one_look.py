@@ -60,6 +60,10 @@ class _Remembering(_Kept):
             self.answers[query, values] = _Answer(self.database.execute(query, values).fetchall())
         return self.answers[query, values]
 
+    def forget_table(self, name: str) -> None:
+        """What was asked of this table was changed; what others answer was not."""
+        self.answers = {asked: answer for asked, answer in self.answers.items() if name not in asked[0]}
+
 
 class OneLook:
     """The connections that are kept, by file; `remembering` also their answers."""
@@ -74,6 +78,12 @@ class OneLook:
             self._kept[file] = self._kind(_connected(file, patience))
         _end_after(self._kept[file].database, patience)  # each look has its own, however old the connection
         return self._kept[file]
+
+    def forget_table(self, name: str) -> None:
+        """A table was written, by somebody who leaves the others and its definition as they are."""
+        for kept in self._kept.values():
+            if isinstance(kept, _Remembering):
+                kept.forget_table(name)
 
     def forget(self) -> None:
         """A file was written: look again."""

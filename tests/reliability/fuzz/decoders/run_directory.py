@@ -40,7 +40,7 @@ def whole(rounds: int) -> dict[str, bytes]:
         return {name: (path / name).read_bytes() for name in names}
 
 
-LOOK, SAME = OneLook(), OneLook(remembering=True)  # the second where the database is not what is tried
+LOOK, SAME = OneLook(), OneLook(remembering=True)  # the second where less than the whole database is tried
 _there: dict[Path, dict[str, bytes]] = {}  # what lies in a folder; it is not written again
 
 
@@ -58,9 +58,9 @@ def placed(folder: Path, rounds: int = 2, **files: bytes) -> Path:
     return folder
 
 
-def look(path: Path) -> None:
+def look(path: Path, through: OneLook = LOOK) -> None:
     """Everything that is shown of a run."""
-    with LOOK.shared():
+    with through.shared():
         run = open_run(path)
         _ = (
             run.damage,
@@ -128,6 +128,8 @@ class Cells:
             if self.changed:
                 self.database.execute(f"DELETE FROM {self.changed}")
                 self._fill(self.changed)
+                SAME.forget_table(self.changed)
+            SAME.forget_table(table)
             self.changed = table
             self.database.execute(f"UPDATE {table} SET {chosen} = ? WHERE {first}", (value,))
 
@@ -152,7 +154,7 @@ def _(data: bytes, folder: Path) -> object:
         None,
     )
     _cells[folder].put(list(COLUMNS)[head[0] % len(COLUMNS)], head[1], kinds[head[2] % 4])
-    return look(path)
+    return look(path, SAME)
 
 
 def _number(text: bytes) -> float | int:
