@@ -328,6 +328,24 @@ def test_a_table_of_many_clients_that_is_none_is_a_line(run: Path, values: np.nd
         _ = open_run(run).clients
 
 
+def test_half_a_letter_in_a_record_spoils_no_file_and_no_table(run: Path, tmp_path: Path) -> None:
+    notes = json.dumps([{"town": "\ud800", "a\udfff": "\U0001f600"}, {}, {"town": "Pau"}, {}])
+    with sqlite3.connect(run / "run.sqlite") as database:
+        database.execute("INSERT OR REPLACE INTO about VALUES ('clients', ?)", (notes,))
+        database.execute("UPDATE events SET detail = ?", (json.dumps({"why": ["\ud800", {"\udc00": 1}]}),))
+    (run / "environment.json").write_bytes(
+        b'{"parent": "/runs/\\ud800", "forked_at": 1, "host": "\xed\xa0\x80"}'
+    )
+    found = open_run(run)
+    assert found.clients[0]["about"] == {"town": "?", "a?": "\U0001f600"}
+    assert found.events[0].detail == {"why": ["?", {"?": 1}]} and found.parent == ("/runs/?", 1)
+    for command in (["clients"], ["show"], ["logs"], ["export", "--to", "csv", "--out", str(tmp_path / "csv")],
+                    ["report", "--out", str(tmp_path / "page.html")]):  # fmt: skip
+        told = subprocess.run([sys.executable, "-m", "flockwise", command[0], str(run), *command[1:]], capture_output=True,
+                              text=True)  # fmt: skip
+        assert told.returncode == 0, told.stderr
+
+
 def test_a_definition_of_several_lines_is_told_in_one(run: Path) -> None:
     odd = "CREATE TABLE arrays (round ''never\nending\ntext"
     change(

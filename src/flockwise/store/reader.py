@@ -1,6 +1,5 @@
 """Reading a run: read-only, also while it is being written, and never a crash on a broken one."""
 
-import json
 import math
 import re
 import tomllib
@@ -23,6 +22,7 @@ from flockwise.store.client_table import ClientTable, listed
 from flockwise.store.columns import all_honest, client_of, decoded, events_of, fact_columns, number
 from flockwise.store.compact import is_whole
 from flockwise.store.damage import MOST_FILE, find_damage
+from flockwise.store.json_text import loaded
 from flockwise.store.looking import Row, looking, read
 from flockwise.store.schema import CLIENT_COLUMNS, CLIENTS, FORMAT, KNOWN_ARRAYS, TIMES
 
@@ -109,7 +109,7 @@ class Run:
     def environment(self) -> dict[str, Any]:
         """Versions, machine, seed; empty if it cannot be read."""
         try:
-            found = json.loads(files.read_limited(self.path / "environment.json", MOST_FILE))
+            found = loaded(files.read_limited(self.path / "environment.json", MOST_FILE))
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
