@@ -239,6 +239,7 @@ def _(data: bytes, folder: Path) -> object:
         return pending(path), apply_requests(path, _Nobody())  # type: ignore[arg-type]
 
 
-@decoder("notes on clients", lambda: [json.dumps([{"town": "Pau"}, {}]).encode()], refuses=(RunError,))
+@decoder("notes on clients", lambda: [json.dumps([{"town": "Pau\ud800"}, {}]).encode()], refuses=(RunError,))
 def _(data: bytes, folder: Path) -> object:
-    return read_notes(data.decode("utf-8", "replace"))
+    notes = read_notes(data.decode("utf-8", "replace"))
+    return json.dumps(notes, ensure_ascii=False).encode()  # as a table and a file take them
