@@ -1,6 +1,9 @@
 """Every address with every method, for every host and from every site: what is answered, and that nothing is written."""
 
 import asyncio
+import json
+import os
+import shutil
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ PATHS = (
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")
 HOSTS = {"127.0.0.1:8000": True, "localhost": True, "evil.example": False, "[::1].evil.example": False}
 ORIGINS = (None, "http://evil.example")
+BODY = b'{"action": "release", "client": 1}'
 
 
 @pytest.fixture
@@ -32,16 +36,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def ask(app: Any, method: str, path: str, headers: dict[str, str]) -> tuple[int, bytes]:
+def ask(
+    app: Any, method: str, path: str, headers: dict[str, str], query: bytes = b"", sent: bytes = BODY
+) -> tuple[int, bytes]:
     """Status and body of an answer, without a server in between."""
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "root_path": "",
-        "method": method, "path": path, "raw_path": path.encode("utf-8", "surrogatepass"), "query_string": b"",
+        "method": method, "path": path, "raw_path": path.encode("utf-8", "surrogatepass"), "query_string": query,
         "headers": [(name.encode(), value.encode("latin1")) for name, value in headers.items()],
         "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000),
     }  # fmt: skip
     said: list[dict[str, Any]] = []
-    body = iter([{"type": "http.request", "body": b'{"action": "release", "client": 1}', "more_body": False}])
+    body = iter([{"type": "http.request", "body": sent, "more_body": False}])
 
     async def receive() -> dict[str, Any]:
         return next(body, {"type": "http.disconnect"})
@@ -92,6 +98,47 @@ def test_nothing_is_written_and_no_other_host_is_answered(folder: Path, cases: C
 def test_an_address_that_is_no_text_is_not_there(folder: Path, path: str) -> None:
     status, body = ask(create_app(folder, TOKEN), "GET", path, {"host": "localhost"})
     assert status == 404 and b"no such address" in body
+
+
+@pytest.mark.parametrize("path", ["/api/runs/one/", "/run/one/", "/api/compare", "/api/changes"])
+@pytest.mark.parametrize("query", [b"\xff", b"run=one&x=\xed\xa0\x80", b"run=\xc3("])
+def test_a_query_that_is_no_text_is_not_there(folder: Path, path: str, query: bytes) -> None:
+    app = create_app(folder, TOKEN)
+    status, body = ask(app, "GET", path, {"host": "localhost"}, query)
+    assert status == 404 and b"no such address" in body
+    assert ask(app, "GET", path, {"host": "localhost"}, b"%ff=%ed%a0%80")[0] in (200, 307), (
+        "spelt out, it is text"
+    )
+
+
+@pytest.mark.parametrize("client", [b'"\\ud800"', b'"a\\nb"', b"1e400", b"null", b'["\\udfff"]'])
+def test_an_odd_client_is_refused_in_one_line(folder: Path, client: bytes) -> None:
+    headers = {"host": "localhost", "content-type": "application/json", "x-flockwise-token": TOKEN}
+    wish = b'{"action": "release", "client": ' + client + b"}"
+    status, body = ask(create_app(folder, TOKEN), "POST", "/api/runs/one/requests", headers, sent=wish)
+    told = json.loads(body)["error"]
+    assert status == 400 and told.startswith("client = ") and told.isprintable()
+
+
+def test_a_folder_whose_name_is_no_text_hides_no_other(folder: Path) -> None:
+    try:
+        shutil.copytree(folder / "one", folder / os.fsdecode(b"\xffodd"))
+    except OSError:
+        pytest.skip("this file system takes names in UTF-8 only")
+    app = create_app(folder, TOKEN)
+    status, body = ask(app, "GET", "/api/runs", {"host": "localhost"})
+    names = [run["id"] for run in json.loads(body)["runs"]]
+    assert status == 200 and sorted(names) == ["\\udcffodd", "one"]
+    assert ask(app, "GET", "/api/runs/\\udcffodd", {"host": "localhost"})[0] == 200
+    assert ask(app, "GET", "/metrics", {"host": "localhost"})[0] == 200
+
+
+def test_a_parent_whose_name_is_no_text_hides_no_run(folder: Path) -> None:
+    (folder / "one" / "environment.json").write_text('{"parent": "/runs/\\ud800", "forked_at": 1}')
+    app = create_app(folder, TOKEN)
+    for address in ("/api/runs", "/api/runs/one"):
+        assert ask(app, "GET", address, {"host": "localhost"})[0] == 200
+    assert ask(app, "GET", "/api/compare", {"host": "localhost"}, b"run=one")[0] == 200
 
 
 def test_no_name_leads_out_of_the_folder(folder: Path, cases: Cases) -> None:

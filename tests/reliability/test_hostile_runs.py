@@ -1,13 +1,16 @@
 """A run directory made to harm who looks at it costs little time and memory, and never the other runs."""
 
+import json
 import os
 import resource
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from flockwise.cli.tables import run_row
@@ -15,6 +18,8 @@ from flockwise.errors import RunError
 from flockwise.store import list_runs, open_run
 from flockwise.store.files import is_locked
 from flockwise.store.requests import pending
+from flockwise.store.schema import COLUMNS
+from flockwise.store.summary import client_summary, flock_summary
 from tests.reliability.made import change, make
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
@@ -222,6 +227,123 @@ def test_a_format_that_is_no_number_is_a_newer_one(run: Path, version: str) -> N
 def test_an_array_of_no_round_is_left_out(run: Path) -> None:
     change(run, "INSERT INTO arrays SELECT 'x', name, dtype, shape, data FROM arrays WHERE round = 1")
     assert open_run(run).array("flock")[0].tolist() == [1, 2, 3, 4, 5] and open_run(run).damage
+
+
+def loosened(run: Path, table: str) -> str:
+    """A table with our columns and none of our types and keys, as a damaged definition may have it."""
+    columns = ", ".join(COLUMNS[table])
+    change(
+        run,
+        f"ALTER TABLE {table} RENAME TO before",
+        f"CREATE TABLE {table} ({columns})",
+        f"INSERT INTO {table} SELECT {columns} FROM before",
+        "DROP TABLE before",
+    )
+    return columns
+
+
+ODD = ("NULL", "'text'", "x'ff'", "1.5", "9e999", "''")
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_rows_of_no_round_are_left_out_and_told_of(run: Path, value: str) -> None:
+    for table in ("rounds", "arrays"):
+        loosened(run, table)
+    change(
+        run,
+        f"UPDATE rounds SET round = {value} WHERE round = 2",
+        f"UPDATE arrays SET round = {value} WHERE round = 2",
+    )
+    found = open_run(run)
+    assert found.rounds.tolist() == [1, 3, 4, 5] and found.seconds.tolist() == [0.25, 0.75, 1.0, 1.25]
+    assert found.facts["accuracy"].tolist() == pytest.approx([0.1, 0.3, 0.4, 0.5])
+    assert found.checkpoints == [4, 5] and found.newest_checkpoint().round == 5
+    assert [round for round, _ in found.each("flock")] == [1, 3, 4, 5]
+    assert client_summary(found)[1]["flock"] == 1
+    assert found.damage
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_a_newest_checkpoint_of_no_round_is_passed_over(run: Path, value: str) -> None:
+    loosened(run, "rounds")
+    change(run, f"UPDATE rounds SET round = {value} WHERE round = 5")
+    assert open_run(run).newest_checkpoint().round == 4 and open_run(run).checkpoints == [4]
+
+
+def test_a_round_that_is_there_twice_counts_once(run: Path) -> None:
+    columns = loosened(run, "rounds")
+    change(run, *[f"INSERT INTO rounds SELECT {columns} FROM rounds WHERE round = 1"] * 2)
+    found = open_run(run)
+    assert found.rounds.tolist() == [1, 2, 3, 4, 5] and len(found.seconds) == 5
+    assert found.facts["accuracy"].tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    assert found.damage
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_a_seal_of_no_round_is_one_line_of_damage(run: Path, value: str) -> None:
+    loosened(run, "seals")
+    change(run, f"UPDATE seals SET round = {value} WHERE round = 2")
+    assert len(open_run(run).damage) == 1 and "seal" in open_run(run).damage[0]
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_a_client_of_no_number_is_left_out(run: Path, value: str) -> None:
+    loosened(run, "clients")
+    change(
+        run,
+        f"UPDATE clients SET client = {value} WHERE client = 3",
+        f"UPDATE clients SET attacker = {value}, truth = {value}, train = {value} WHERE client = 1",
+    )
+    found = open_run(run)
+    assert [row["client"] for row in found.clients] == [0, 1, 2]
+    assert found.client_column("attacker").tolist() == [0, 0, 0]
+    assert found.client_column("truth").tolist() == [-1, -1, -1]
+    assert found.client_column("train").tolist() == [10, 0, 10]
+    assert len(client_summary(found)) == 4 and found.damage
+
+
+@pytest.mark.parametrize("shape", ["[4, 1]", "[2, 2]", "[1, 2, 2]"])
+def test_arrays_of_several_shapes_stay_as_they_are(run: Path, shape: str) -> None:
+    change(run, f"UPDATE arrays SET shape = '{shape}' WHERE name = 'flock' AND round = 3")
+    rounds, found = open_run(run).array("flock")
+    assert rounds.tolist() == [1, 2, 3, 4, 5] and [each.shape for each in found[:2]] == [(4,), (4,)]
+    assert list(found[2].shape) == json.loads(shape)
+
+
+@pytest.mark.parametrize("change_to", ["shape = '[4, 1]'", "shape = '[2, 2]'", "dtype = '<f8'"])
+def test_flocks_that_are_no_flocks_are_not_shown(run: Path, change_to: str) -> None:
+    change(run, f"UPDATE arrays SET {change_to} WHERE name = 'flock' AND round = 5")
+    assert {row["flock"] for row in client_summary(open_run(run))} == {None}
+    assert flock_summary(open_run(run)) == []
+
+
+@pytest.mark.parametrize("values", [np.array([0.5, np.nan]), np.zeros((2, 1), np.int64), np.int64(1)])
+def test_a_table_of_many_clients_that_is_none_is_a_line(run: Path, values: np.ndarray) -> None:
+    row = (0, "clients.truth", values.dtype.str, json.dumps(values.shape), values.tobytes())
+    with sqlite3.connect(run / "run.sqlite") as database:
+        database.execute("INSERT INTO arrays VALUES (?, ?, ?, ?, ?)", row)
+    with pytest.raises(
+        RunError, match=r"'clients.truth' of round 0 is damaged: .* no column of whole numbers"
+    ):
+        _ = open_run(run).clients
+
+
+def test_half_a_letter_in_a_record_spoils_no_file_and_no_table(run: Path, tmp_path: Path) -> None:
+    notes = json.dumps([{"town": "\ud800", "a\udfff": "\U0001f600"}, {}, {"town": "Pau"}, {}])
+    with sqlite3.connect(run / "run.sqlite") as database:
+        database.execute("INSERT OR REPLACE INTO about VALUES ('clients', ?)", (notes,))
+        database.execute("UPDATE events SET detail = ?", (json.dumps({"why": ["\ud800", {"\udc00": 1}]}),))
+    (run / "environment.json").write_bytes(
+        b'{"parent": "/runs/\\ud800", "forked_at": 1, "host": "\xed\xa0\x80"}'
+    )
+    found = open_run(run)
+    assert found.clients[0]["about"] == {"town": "?", "a?": "\U0001f600"}
+    assert found.events[0].detail == {"why": ["?", {"?": 1}]} and found.parent == ("/runs/?", 1)
+    for command in (["clients"], ["show"], ["logs"], ["export", "--to", "csv", "--out", str(tmp_path / "csv")],
+                    ["report", "--out", str(tmp_path / "page.html")]):  # fmt: skip
+        told = subprocess.run([sys.executable, "-m", "flockwise", command[0], str(run), *command[1:]], capture_output=True,
+                              text=True)  # fmt: skip
+        assert told.returncode == 0, told.stderr
 
 
 def test_a_definition_of_several_lines_is_told_in_one(run: Path) -> None:

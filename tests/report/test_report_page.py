@@ -4,6 +4,7 @@ import base64
 import datetime
 import hashlib
 import json
+import os
 import re
 import sqlite3
 from html.parser import HTMLParser
@@ -103,6 +104,19 @@ def test_hostile_names_stay_inside_the_data(page):
 
 def test_a_title_is_escaped():
     assert "<title>&lt;b&gt;&amp;</title>" in build_page({}, "<b>&")
+
+
+def test_a_run_in_a_folder_whose_name_is_no_text_has_a_report(tmp_path):
+    fake_run.flic(tmp_path / "run", clients=8, rounds=6)
+    odd = tmp_path / os.fsdecode(b"\xffodd")
+    try:
+        (tmp_path / "run").rename(odd)
+    except OSError:
+        pytest.skip("this file system takes names in UTF-8 only")
+    config = odd / "config.toml"
+    lines = config.read_text().splitlines()
+    config.write_text("\n".join(line for line in lines if not line.startswith("name")))  # so it is the title
+    assert "<title>\\udcffodd" in write_report([odd], tmp_path / "one.html").read_text()
 
 
 def test_a_part_that_looks_like_a_place_is_left_alone():

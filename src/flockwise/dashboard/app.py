@@ -10,9 +10,10 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from flockwise.dashboard.answers import Answer
 from flockwise.dashboard.guard import MISSING, Guard, is_token, token_of
 from flockwise.dashboard.prometheus import CONTENT_TYPE, exposition
 from flockwise.dashboard.watching import Watch
@@ -48,7 +49,7 @@ def create_app(
         return Response(content, media_type="text/css" if name.endswith("css") else "text/javascript")
 
     def runs(request: Request) -> Response:
-        return JSONResponse({"runs": watch.summaries()})
+        return Answer({"runs": watch.summaries()})
 
     def run(request: Request) -> Response:
         name = request.path_params["name"]
@@ -57,7 +58,7 @@ def create_app(
         return Response(watch.description(name), media_type="application/json")
 
     def compare(request: Request) -> Response:
-        return JSONResponse(watch.comparison(request.query_params.getlist("run")[:MOST_COMPARED]))
+        return Answer(watch.comparison(request.query_params.getlist("run")[:MOST_COMPARED]))
 
     async def changes(request: Request) -> Response:
         return StreamingResponse(
@@ -65,7 +66,7 @@ def create_app(
         )
 
     def health(request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
+        return Answer({"status": "ok"})
 
     def metrics(request: Request) -> Response:
         return Response(exposition(watch.summaries()), media_type=CONTENT_TYPE)
@@ -88,7 +89,7 @@ def create_app(
             await run_in_threadpool(file_request, paths[name], json.loads(body))
         except (FlockwiseError, ValueError, RecursionError) as error:
             return _problem(str(error)[:300], 400)
-        return JSONResponse({"asked": True}, 202)
+        return Answer({"asked": True}, 202)
 
     routes = [
         Route("/", page),
@@ -129,7 +130,7 @@ async def _changes(watch: Watch, name: str | None, app: Starlette) -> AsyncItera
 
 
 def _problem(message: str, status: int) -> Response:
-    return JSONResponse({"error": message}, status)
+    return Answer({"error": message}, status)
 
 
 def _own(name: str) -> str:

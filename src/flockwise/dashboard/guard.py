@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from flockwise.dashboard.answers import Answer
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data: blob:; "
@@ -76,11 +77,12 @@ def is_token(given: str | None, token: str) -> bool:
     return given is not None and hmac.compare_digest(given.encode(), token.encode())
 
 
-def _is_text(path: str) -> bool:
-    """Whether a path can be sent back, as when a slash is missing; no server of ours hands on one that cannot."""
+def _is_text(scope: Scope) -> bool:
+    """Whether an address can be sent back, as when a slash is too many; no server of ours hands on one that cannot."""
     try:
-        path.encode()
-    except UnicodeEncodeError:
+        scope["path"].encode()
+        scope["query_string"].decode()
+    except UnicodeError:
         return False
     return True
 
@@ -104,18 +106,18 @@ class Guard:
             refused = "this host name is not served here"
         elif origin is not None and origin.lower() != f"{scope['scheme']}://{host.lower()}":
             refused = "requests from other sites are refused"
-        elif not _is_text(scope["path"]):
-            await JSONResponse({"error": "no such address"}, 404)(scope, receive, self._with_headers(send))
+        elif not _is_text(scope):
+            await Answer({"error": "no such address"}, 404)(scope, receive, self._with_headers(send))
             return
         elif self._is_hidden(scope["path"], headers):
-            await JSONResponse({"error": MISSING}, 401, {"www-authenticate": "Bearer"})(
+            await Answer({"error": MISSING}, 401, {"www-authenticate": "Bearer"})(
                 scope, receive, self._with_headers(send)
             )
             return
         else:
             await self.app(scope, receive, self._with_headers(send))
             return
-        await JSONResponse({"error": refused}, 403)(scope, receive, self._with_headers(send))
+        await Answer({"error": refused}, 403)(scope, receive, self._with_headers(send))
 
     def _is_hidden(self, path: str, headers: Headers) -> bool:
         """Whether the token is missing for what tells of runs; pages and scripts without data tell nothing."""

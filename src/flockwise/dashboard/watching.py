@@ -35,9 +35,10 @@ class Watch:
     def paths(self) -> dict[str, Path]:
         """Every run by its name; names are those of directories, so nothing else can be asked for."""
         if (self.folder / "config.toml").is_file():
-            return {self.folder.resolve().name: self.folder}
+            return {_address(self.folder.resolve()): self.folder}
         try:
-            return {config.parent.name: config.parent for config in sorted(self.folder.glob("*/config.toml"))}
+            found = sorted(self.folder.glob("*/config.toml"))
+            return {_address(config.parent): config.parent for config in found}
         except OSError:
             return {}
 
@@ -105,6 +106,11 @@ class Watch:
             return {"error": "none of these runs can be read"}
         found: dict[str, Any] = plain({"comparison": describe_comparison(runs)})
         return found
+
+
+def _address(path: Path) -> str:
+    """A directory's name; bytes in it that are no UTF-8 are spelt out, for no browser could ask for them."""
+    return path.name.encode("utf-8", "backslashreplace").decode()
 
 
 def _stamp(path: Path) -> str:

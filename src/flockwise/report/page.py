@@ -34,7 +34,8 @@ def write_report(runs: Sequence[Path], out: Path | None = None) -> Path:
     )
     title = f"{opened[0].title} · Flockwise" if len(opened) == 1 else "Comparison · Flockwise"
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(target, build_page(shown, title).encode())
+    # The name of a directory need not be UTF-8: what of it is not is spelt out.
+    write_atomically(target, build_page(shown, title).encode("utf-8", "backslashreplace"))
     return target
 
 

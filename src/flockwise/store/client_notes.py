@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flockwise.store.json_text import loaded
+
 KEY = "clients"  # of the facts about a run; a run of an older release has none
 
 
@@ -16,7 +18,7 @@ def written_notes(rows: Sequence[Mapping[str, Any]]) -> str:
 def read_notes(text: str) -> list[dict[str, Any]]:
     """The same from a record, of which nothing is believed."""
     try:
-        found = json.loads(text) if text else []
+        found = loaded(text) if text else []
     except (ValueError, RecursionError):
         return []
     return [_plain(each) for each in found] if isinstance(found, list) else []

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flockwise.store.compact import is_compact, unpacked
+from flockwise.store.json_text import loaded
 from flockwise.store.looking import NotOurs, Row
 from flockwise.store.schema import CLIENT_COLUMNS
 
@@ -62,7 +63,7 @@ def client_of(row: Row) -> dict[str, Any]:
     for key, value in client.items():
         if key in _WORDS:
             client[key] = value if value is None else str(value)
-        elif not isinstance(value, int | float):
+        elif not isinstance(value, (int, float) if key == "hour" else int):
             client[key] = 0 if key in _COUNTS else None
     client["name"] = client["name"] or ""
     return client
@@ -80,7 +81,7 @@ def events_of(rows: Iterable[Row]) -> Iterator[tuple[str, str, int | None, dict[
 
 def _detail(text: object) -> dict[str, Any]:
     try:
-        found = json.loads(text) if isinstance(text, str) else {}
+        found = loaded(text) if isinstance(text, str) else {}
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -10,7 +10,7 @@ from typing import Any
 from flockwise.errors import RunError
 from flockwise.store.checkpoint import checkpoint_name
 from flockwise.store.files import digest, read_limited
-from flockwise.store.looking import looking, read
+from flockwise.store.looking import NotOurs, looking, read
 from flockwise.store.seals import CLIENTS, NOTHING, RECORD, round_seal, rows_digest, whole_seal
 
 DIGESTS = {"config.toml": "config_digest", "environment.json": "environment_digest"}  # under which names
@@ -81,7 +81,12 @@ def _structure(database: sqlite3.Connection) -> list[str]:
 def _seals(database: sqlite3.Connection) -> dict[int, tuple[Any, str]]:
     known = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'seals'").fetchall()
     rows = read(database, "seals", "SELECT round, checkpoint, seal FROM seals") if known else ()
-    return {round: (checkpoint, str(seal)) for round, checkpoint, seal in rows}
+    seals = {}
+    for round, checkpoint, seal in rows:
+        if not isinstance(round, int):
+            raise NotOurs(f"a seal is of round {str(round)[:20]!r}")
+        seals[round] = (checkpoint, str(seal))
+    return seals
 
 
 def _damaged_rounds(database: sqlite3.Connection, seals: Mapping[int, tuple[Any, str]]) -> list[str]:
@@ -107,7 +112,8 @@ def _damaged_rounds(database: sqlite3.Connection, seals: Mapping[int, tuple[Any,
         before = seal
     query = "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint NOTNULL OR digest NOTNULL"
     for round, name, mark in read(database, "rounds", query):
-        if round not in seals or (name, mark) != (checkpoint_name(round), seals[round][0]):
+        known = isinstance(round, int) and round in seals
+        if not known or (name, mark) != (checkpoint_name(round), seals[round][0]):
             damaged.add(round)
     names = sorted(str(round)[:20] for round in damaged)
     told = [f"run.sqlite: the record of round {name} is not what was written" for name in names[:MOST_NAMED]]

@@ -84,8 +84,7 @@ def _connected(file: Path, patience: float) -> sqlite3.Connection:
         f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=5, isolation_level=None
     )
     try:
-        deadline = time.monotonic() + patience
-        database.set_progress_handler(lambda: time.monotonic() > deadline, _OFTEN)
+        _end_after(database, patience)
         database.text_factory = _text
         for setting in ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON"):
             database.execute(f"PRAGMA {setting}")
@@ -93,6 +92,11 @@ def _connected(file: Path, patience: float) -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+def _end_after(database: sqlite3.Connection, patience: float) -> None:
+    deadline = time.monotonic() + patience
+    database.set_progress_handler(lambda: time.monotonic() > deadline, _OFTEN)
 
 
 def _text(content: bytes) -> str:

@@ -1,6 +1,5 @@
 """Reading a run: read-only, also while it is being written, and never a crash on a broken one."""
 
-import json
 import math
 import re
 import tomllib
@@ -23,11 +22,15 @@ from flockwise.store.client_table import ClientTable, listed
 from flockwise.store.columns import all_honest, client_of, decoded, events_of, fact_columns, number
 from flockwise.store.compact import is_whole
 from flockwise.store.damage import MOST_FILE, find_damage
+from flockwise.store.json_text import loaded
 from flockwise.store.looking import Row, looking, read
 from flockwise.store.schema import CLIENT_COLUMNS, CLIENTS, FORMAT, KNOWN_ARRAYS, TIMES
 
 _OF_A_ROUND = "typeof(round) = 'integer'"  # a column takes anything
-_CHECKPOINTS = "SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round DESC"
+_CHECKPOINTS = (
+    f"SELECT round, checkpoint, digest FROM rounds WHERE checkpoint IS NOT NULL AND {_OF_A_ROUND} "
+    "ORDER BY round DESC"
+)
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Run:
     def environment(self) -> dict[str, Any]:
         """Versions, machine, seed; empty if it cannot be read."""
         try:
-            found = json.loads(files.read_limited(self.path / "environment.json", MOST_FILE))
+            found = loaded(files.read_limited(self.path / "environment.json", MOST_FILE))
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
@@ -157,7 +160,8 @@ class Run:
         if self._client_columns:
             return ClientTable(self._client_columns)
         columns = ", ".join(CLIENT_COLUMNS)
-        rows = self._rows("clients", f"SELECT {columns} FROM clients ORDER BY client")
+        query = f"SELECT {columns} FROM clients WHERE typeof(client) = 'integer' ORDER BY client"
+        rows = self._rows("clients", query)
         notes = read_notes(self.about.get(client_notes.KEY, ""))
         notes += [{} for _ in range(len(rows) - len(notes))]
         return [{**client_of(row), "about": note} for row, note in zip(rows, notes, strict=False)]
@@ -170,9 +174,17 @@ class Run:
         )
         rows = self._rows("arrays", query, (f"{CLIENTS}%",))
         return {
-            str(name).removeprefix(CLIENTS): self._decoded(str(name), round, *kept)
+            str(name).removeprefix(CLIENTS): self._column(str(name), self._decoded(str(name), round, *kept))
             for round, name, *kept in rows
         }
+
+    def _column(self, name: str, values: np.ndarray) -> np.ndarray:
+        if values.ndim != 1 or values.dtype.kind not in "iub":
+            raise RunError(
+                f"{self.path}/run.sqlite: the array {name!r} of round 0 is damaged: "
+                f"{values.dtype} {values.shape} is no column of whole numbers"
+            )
+        return values
 
     def client_column(self, name: str) -> np.ndarray:
         """One column of the table of clients as an array: `truth` is -1 where nobody knows it."""
@@ -201,14 +213,18 @@ class Run:
     @cached_property
     def rounds(self) -> np.ndarray:
         """The rounds on record."""
-        rows = self._rows("rounds", "SELECT round FROM rounds ORDER BY round")
-        return np.array([row[0] for row in rows], dtype=np.int64)
+        return np.array(list(self._seconds_of_rounds), dtype=np.int64)
 
     @cached_property
     def seconds(self) -> np.ndarray:
         """How long each round took."""
-        rows = self._rows("rounds", "SELECT seconds FROM rounds ORDER BY round")
-        return np.array([number(row[0]) for row in rows])
+        return np.array([number(value) for value in self._seconds_of_rounds.values()])
+
+    @cached_property
+    def _seconds_of_rounds(self) -> dict[int, object]:
+        """One look for both, as a round may be added between two; a damaged table has rows of no round, or two of one."""
+        query = f"SELECT round, seconds FROM rounds WHERE {_OF_A_ROUND} ORDER BY round"
+        return dict(sorted(self._rows("rounds", query), key=lambda row: row[0]))
 
     @cached_property
     def facts(self) -> dict[str, np.ndarray]:
@@ -257,8 +273,12 @@ class Run:
         bases: dict[int, np.ndarray] = {}
         arrays = [self._decoded(name, *row, bases=bases) for row in rows]
         rounds = np.array([row[0] for row in rows], dtype=np.int64)
-        same = len({a.shape for a in arrays}) <= 1
-        return rounds, np.stack(arrays) if arrays and same else np.array(arrays, dtype=object)
+        if arrays and len({a.shape for a in arrays}) == 1:
+            return rounds, np.stack(arrays)
+        different = np.empty(len(arrays), dtype=object)
+        for place, array in enumerate(arrays):  # all at once, numpy would try to make one array of them
+            different[place] = array
+        return rounds, different
 
     def array_at(self, name: str, round: int) -> np.ndarray | None:
         """One round's array, if it was kept."""
@@ -269,12 +289,14 @@ class Run:
     def each(self, name: str) -> Iterator[tuple[int, np.ndarray]]:
         """The rounds in which an array was kept, one after the other: all of them may be more than memory holds."""
         bases: dict[int, np.ndarray] = {}
-        query = "SELECT round, dtype, shape, data FROM arrays WHERE name = ? ORDER BY round"
+        query = (
+            f"SELECT round, dtype, shape, data FROM arrays WHERE name = ? AND {_OF_A_ROUND} ORDER BY round"
+        )
         with looking(self.path / "run.sqlite", math.inf) as database:
             for row in read(database, "arrays", query, (name,), whole=False):
                 found = self._decoded(name, *row, bases=bases)
                 bases = {row[0]: found} if is_whole(row[1]) else bases
-                yield int(row[0]), found
+                yield row[0], found
 
     @cached_property
     def array_names(self) -> list[str]:
@@ -290,8 +312,7 @@ class Run:
     @cached_property
     def checkpoints(self) -> list[int]:
         """Rounds that a fork can start from."""
-        query = "SELECT round FROM rounds WHERE checkpoint IS NOT NULL ORDER BY round"
-        return [round for (round,) in self._rows("rounds", query)]
+        return sorted({round for round, *_ in self._rows("rounds", _CHECKPOINTS)})
 
     def newest_checkpoint(self) -> "Newest":
         """The newest checkpoint that is whole; damaged ones are passed over, and told of.
@@ -303,7 +324,7 @@ class Run:
         for round, name, mark in self._rows("rounds", _CHECKPOINTS):
             try:
                 arrays = read_checkpoint(checkpoint_path(self.path / "checkpoints", name), mark)
-                return Newest(int(round), arrays, tuple(passed))
+                return Newest(round, arrays, tuple(passed))
             except RunError as error:
                 passed.append(Event("damaged", f"passed over the checkpoint of round {round}: {error}"))
                 unopened = unopened or (error if isinstance(error.__cause__, OSError) else None)

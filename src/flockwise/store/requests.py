@@ -29,7 +29,7 @@ def file_request(path: Path, wish: Any) -> Path:
         raise InputError(f"action = {str(action)[:40]!r}: must be one of {', '.join(ACTIONS)}")
     clients = len(open_run(path).clients)
     if not isinstance(client, int) or isinstance(client, bool) or not 0 <= client < clients:
-        raise InputError(f"client = {str(client)[:40]}: must lie between 0 and {clients - 1}")
+        raise InputError(f"client = {repr(client)[:40]}: must lie between 0 and {clients - 1}")
     folder = path / "requests"
     make_private(folder)
     if len(list(folder.glob("*.json"))) >= MOST_PENDING:

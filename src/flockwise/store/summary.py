@@ -81,9 +81,10 @@ def last_measured(run: Run, name: str, count: int, at: int | None = None) -> tup
 
 
 def newest(run: Run, name: str, at: int | None = None) -> np.ndarray | None:
-    """An array of the last round in which it was kept, up to round `at`."""
+    """A whole number for each client, from the last round in which they were kept, up to round `at`."""
     rounds = [round for round in run.kept(name) if at is None or round <= at]
-    return run.array_at(name, rounds[-1]) if rounds else None
+    found = run.array_at(name, rounds[-1]) if rounds else None
+    return found if found is not None and found.ndim == 1 and found.dtype.kind in "iub" else None
 
 
 def _rows(run: Run, name: str, count: int, at: int | None = None) -> Iterator[tuple[int, np.ndarray]]:

@@ -14,7 +14,7 @@ from unittest import mock
 
 from flockwise.store import looking
 
-_connected, _only_our_tables = looking._connected, looking._only_our_tables
+_connected, _only_our_tables, _end_after = looking._connected, looking._only_our_tables, looking._end_after
 
 
 class _Kept:
@@ -27,7 +27,8 @@ class _Kept:
         return getattr(self.database, name)
 
     def close(self) -> None:
-        """The end of one look."""
+        """The end of one look: no deadline of its own may keep a transaction open, and the file locked."""
+        self.database.set_progress_handler(None, 0)
         if self.database.in_transaction:
             self.database.execute("ROLLBACK")
 
@@ -59,6 +60,10 @@ class _Remembering(_Kept):
             self.answers[query, values] = _Answer(self.database.execute(query, values).fetchall())
         return self.answers[query, values]
 
+    def forget_table(self, name: str) -> None:
+        """What was asked of this table was changed; what others answer was not."""
+        self.answers = {asked: answer for asked, answer in self.answers.items() if name not in asked[0]}
+
 
 class OneLook:
     """The connections that are kept, by file; `remembering` also their answers."""
@@ -71,7 +76,14 @@ class OneLook:
         """In place of opening the database."""
         if file not in self._kept:
             self._kept[file] = self._kind(_connected(file, patience))
+        _end_after(self._kept[file].database, patience)  # each look has its own, however old the connection
         return self._kept[file]
+
+    def forget_table(self, name: str) -> None:
+        """A table was written, by somebody who leaves the others and its definition as they are."""
+        for kept in self._kept.values():
+            if isinstance(kept, _Remembering):
+                kept.forget_table(name)
 
     def forget(self) -> None:
         """A file was written: look again."""

@@ -62,5 +62,5 @@ def _write(tried: Trying, engine: str, began: float, seed: int) -> None:
     (RESULTS / file).write_text(json.dumps(content, indent=1) + "\n")
     print(f"{name}: {tried.inputs:,} inputs, {tried.broken} broke the promise ({content['seconds']} s)")
     for what, example in tried.findings.items():
-        print(f"  {what}: {example['message']}\n    {example['input'][:200]}")
+        print(f"  {what}: {example['message']}\n    {example.get('input', '')[:200]}")
     sys.stdout.flush()

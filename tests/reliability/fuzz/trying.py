@@ -8,6 +8,7 @@ import tempfile
 import time
 import traceback
 import warnings
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.reliability.fuzz.target import Target
 SLOW = 1.0  # seconds of the processor that one input may take
 HANGS = 10.0  # after these it is ended
 MOST_FINDINGS = 20
+LONG = 4096  # bytes of an input
 MEMORY = Path("/dev/shm")  # files that need no disk, where there is such a place
 _WATCHED = frozenset({"open", "os.remove", "os.rename", "os.mkdir", "os.system", "subprocess.Popen"})
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -67,7 +69,7 @@ class Trying:
     def _note(self, what: str, data: bytes, message: str = "") -> None:
         self.broken += 1
         if len(self.findings) < MOST_FINDINGS:
-            self.findings.setdefault(what, {"message": message, "input": data[:4096].hex()})
+            self.findings.setdefault(what, {"message": message, **_kept(data)})
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Notice a file that is opened for writing, removed or renamed outside the folder."""
@@ -81,6 +83,11 @@ class Trying:
         where = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else None
         if where is None or not f"{where}/".startswith(f"{self.folder}/"):
             self._outside = f"{event} {str(path)[:80]}"
+
+
+def _kept(data: bytes) -> dict[str, str]:
+    """An input as it goes on record; a long one deflated, and whole: a part of it would not do the same again."""
+    return {"input": data.hex()} if len(data) <= LONG else {"deflated": zlib.compress(data, 9).hex()}
 
 
 def _place(error: BaseException) -> str:

@@ -19,6 +19,7 @@ from flockwise.store.columns import decoded
 from flockwise.store.files import digest
 from flockwise.store.requests import apply_requests, pending
 from flockwise.store.schema import COLUMNS
+from flockwise.store.summary import client_summary
 from tests.reliability.fuzz.one_look import OneLook
 from tests.reliability.fuzz.putting import put
 from tests.reliability.fuzz.target import decoder
@@ -39,7 +40,7 @@ def whole(rounds: int) -> dict[str, bytes]:
         return {name: (path / name).read_bytes() for name in names}
 
 
-LOOK, SAME = OneLook(), OneLook(remembering=True)  # the second where the database is not what is tried
+LOOK, SAME = OneLook(), OneLook(remembering=True)  # the second where less than the whole database is tried
 _there: dict[Path, dict[str, bytes]] = {}  # what lies in a folder; it is not written again
 
 
@@ -57,9 +58,9 @@ def placed(folder: Path, rounds: int = 2, **files: bytes) -> Path:
     return folder
 
 
-def look(path: Path) -> None:
+def look(path: Path, through: OneLook = LOOK) -> None:
     """Everything that is shown of a run."""
-    with LOOK.shared():
+    with through.shared():
         run = open_run(path)
         _ = (
             run.damage,
@@ -71,9 +72,15 @@ def look(path: Path) -> None:
             run.state,
             run.checkpoints,
             run.goal,
+            run.times,
+            run.array_names,
         )
+        for name in ("truth", "attacker"):
+            run.client_column(name)
         for name in ("flock", "accuracy"):
             run.array(name)
+        client_summary(run)
+        run.newest_checkpoint()  # last: the files are not there, which is a line of its own
 
 
 @decoder("run.sqlite", lambda: [whole(2)["run.sqlite"]], quick=150)
@@ -95,29 +102,40 @@ def cells() -> list[bytes]:
 
 
 class Cells:
-    """A whole database in which one value at a time is changed: what was changed is put back, not the file."""
+    """A whole database in which one value at a time is changed: what was changed is put back, not the file.
+
+    Its tables have our columns without our types and keys, as a damaged definition may: anything goes in anywhere.
+    """
 
     def __init__(self, path: Path) -> None:
         self.database = sqlite3.connect(path / "run.sqlite", isolation_level=None)
         for setting in ("synchronous = OFF", "journal_mode = MEMORY"):
             self.database.execute(f"PRAGMA {setting}")
         self.rows = {table: self.database.execute(f"SELECT * FROM {table}").fetchall() for table in COLUMNS}
+        for table, columns in COLUMNS.items():
+            self.database.execute(f"DROP TABLE {table}")
+            self.database.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
+            self._fill(table)
         self.changed = ""
 
     def put(self, table: str, column: int, value: object) -> None:
         """Anything into this column of a table's first row."""
         columns = COLUMNS[table]
-        first = f"{columns[0]} = (SELECT {columns[0]} FROM {table} LIMIT 1)"
-        self.database.execute("BEGIN")
-        if self.changed:
-            self.database.execute(f"DELETE FROM {self.changed}")
-            holes = ", ".join("?" * len(self.rows[self.changed][0]))
-            self.database.executemany(f"INSERT INTO {self.changed} VALUES ({holes})", self.rows[self.changed])
-        self.changed = table
-        with contextlib.suppress(sqlite3.IntegrityError):
-            chosen = columns[column % len(columns)]
+        first = f"rowid = (SELECT rowid FROM {table} LIMIT 1)"
+        chosen = columns[column % len(columns)]
+        with self.database:
+            self.database.execute("BEGIN")
+            if self.changed:
+                self.database.execute(f"DELETE FROM {self.changed}")
+                self._fill(self.changed)
+                SAME.forget_table(self.changed)
+            SAME.forget_table(table)
+            self.changed = table
             self.database.execute(f"UPDATE {table} SET {chosen} = ? WHERE {first}", (value,))
-        self.database.execute("COMMIT")
+
+    def _fill(self, table: str) -> None:
+        holes = ", ".join("?" * len(COLUMNS[table]))
+        self.database.executemany(f"INSERT INTO {table} VALUES ({holes})", self.rows[table])
 
 
 _cells: dict[Path, Cells] = {}
@@ -136,7 +154,7 @@ def _(data: bytes, folder: Path) -> object:
         None,
     )
     _cells[folder].put(list(COLUMNS)[head[0] % len(COLUMNS)], head[1], kinds[head[2] % 4])
-    return look(path)
+    return look(path, SAME)
 
 
 def _number(text: bytes) -> float | int:
@@ -221,6 +239,7 @@ def _(data: bytes, folder: Path) -> object:
         return pending(path), apply_requests(path, _Nobody())  # type: ignore[arg-type]
 
 
-@decoder("notes on clients", lambda: [json.dumps([{"town": "Pau"}, {}]).encode()], refuses=(RunError,))
+@decoder("notes on clients", lambda: [json.dumps([{"town": "Pau\ud800"}, {}]).encode()], refuses=(RunError,))
 def _(data: bytes, folder: Path) -> object:
-    return read_notes(data.decode("utf-8", "replace"))
+    notes = read_notes(data.decode("utf-8", "replace"))
+    return json.dumps(notes, ensure_ascii=False).encode()  # as a table and a file take them
