@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import signal
 import sys
 import time
@@ -34,7 +35,7 @@ def follow(
             others.round(progress)
 
         try:
-            finished = work(*arguments, **options, on_round=told, stop=stop)
+            finished = work(*arguments, **options, on_round=told, stop=lambda: stop() or watch.unheard)
         except KeyboardInterrupt:
             if watch.newest is None:
                 raise
@@ -61,6 +62,7 @@ class Watch:
         self._started = time.perf_counter()
         self._first_round: int | None = None
         self.newest: tuple[Any, int] | None = None  # the run, and its last round that is on record
+        self.unheard = False  # who read our lines is gone, as `head -1` is after one: a wish to stop
         self._bar: Any = None
         self._task: Any = None
         if not as_json and not quiet and sys.stderr.isatty():
@@ -89,7 +91,12 @@ class Watch:
             facts = {key: value for key, value in progress.facts.items() if value == value}
             events = [event_words(event, progress.names) for event in progress.events]
             content = {"round": progress.round, "rounds": progress.rounds, **facts, "events": events}
-            click.echo(json.dumps(content))
+            try:
+                click.echo(json.dumps(content))
+            except BrokenPipeError:
+                self.unheard = True
+                nowhere = os.open(os.devnull, os.O_WRONLY)  # or leaving would fail of it again
+                os.dup2(nowhere, sys.stdout.fileno())
             return
         if self._quiet:
             return
