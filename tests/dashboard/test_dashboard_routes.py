@@ -141,6 +141,12 @@ def test_a_parent_whose_name_is_no_text_hides_no_run(folder: Path) -> None:
     assert ask(app, "GET", "/api/compare", {"host": "localhost"}, b"run=one")[0] == 200
 
 
+def test_a_run_that_is_named_many_times_is_read_once(folder: Path) -> None:
+    app = create_app(folder, TOKEN)
+    status, body = ask(app, "GET", "/api/compare", {"host": "localhost"}, b"&".join([b"run=one"] * 150))
+    assert status == 200 and body == ask(app, "GET", "/api/compare", {"host": "localhost"}, b"run=one")[1]
+
+
 def test_no_name_leads_out_of_the_folder(folder: Path, cases: Cases) -> None:
     app, random = create_app(folder, TOKEN), generator(0, "names")
     parts = (

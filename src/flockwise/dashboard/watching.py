@@ -93,9 +93,9 @@ class Watch:
             return content
 
     def comparison(self, names: list[str]) -> dict[str, Any]:
-        """Several runs side by side; those that cannot be read are left out."""
+        """Several runs side by side, each once however often it is named; those that cannot be read are left out."""
         paths, runs = self.paths(), []
-        for name in names:
+        for name in dict.fromkeys(names):
             try:
                 run = open_run(paths[name])
                 describe_comparison([run])  # now, so that a broken one fails here
