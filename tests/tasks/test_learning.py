@@ -243,7 +243,9 @@ def test_tokens_that_a_model_has_no_place_for_are_refused(tmp_path):
     clients = fw.Federation.from_arrays([(x, x % 3)] * 3, inputs="tokens", classes=3)
     config = {"rounds": 1, "task": {"name": "sequence-labelling"}}
     model = {"name": "transformer", "width": 8, "depth": 1}
-    with pytest.raises(ConfigError, match=r"^model.tokens = 3: samples hold token 6, .* say 7 or more$"):
+    with pytest.raises(
+        InputError, match=r"^model: its embedding has 3 rows, .* reach to 6; .* model.tokens = 7$"
+    ):
         fw.run({**config, "model": model}, clients, out=tmp_path / "refused")
     run = fw.run({**config, "model": {**model, "tokens": 7}}, clients, out=tmp_path / "run")
     assert run.state == "finished"

@@ -24,8 +24,9 @@ from flockwise.models import MODELS, build
 from flockwise.registry import OWN
 from flockwise.rng import derived_seed
 from flockwise.runs.adversary import Adversary
+from flockwise.runs.known_tokens import refuse_tokens_beyond
 from flockwise.runs.recipes import recipe_of
-from flockwise.runs.targets import check_attack, check_classes, check_data, check_tokens, outputs_of
+from flockwise.runs.targets import check_attack, check_classes, check_data, outputs_of
 from flockwise.splits import SPLITS
 from flockwise.stages.method import Method
 from flockwise.stages.personal import AS_USUAL, Personal
@@ -152,8 +153,8 @@ def model_factory(
         options = dict(config.model.parameters)
         if options.get("weights") is not None:  # a file beside the config, from wherever the run is started
             options["weights"] = str((directory or Path()) / options["weights"])
-        if "tokens" in options:
-            check_tokens(options["tokens"] or classes, federation.dataset)
+        if "tokens" in options:  # a transformer's embedding of places, larger, would hide that of tokens
+            refuse_tokens_beyond(options["tokens"] or classes, federation.dataset)
         return lambda seed: build(config.model.name, image, classes, seed, **options)
     found = plugins.find("models", config.model.name, MODELS, directory)
     make = partial(found, **config.model.parameters)

@@ -55,15 +55,6 @@ def check_data(task: Task, dataset: Dataset) -> None:
         )
 
 
-def check_tokens(known: int, dataset: Dataset) -> None:
-    """Refuse tokens that an embedding of so many has no row for."""
-    highest = int(dataset.x.max()) if dataset.tokens and dataset.x.size else 0
-    if highest >= known:
-        raise ConfigError(
-            f"model.tokens = {known}: samples hold token {highest}, counted from 0; say {highest + 1} or more"
-        )
-
-
 def check_attack(task: Task, attack: Attack | None) -> None:
     """Refuse an attack on classes where the task has none."""
     if not isinstance(attack, DataAttack):
